@@ -1,0 +1,1 @@
+"""The Pulumi program and all that it computes."""

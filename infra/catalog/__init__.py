@@ -1,0 +1,1 @@
+"""Facts with sources: frozen rows, no logic beyond look-up."""

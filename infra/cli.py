@@ -1,0 +1,51 @@
+"""``infra``: what a stack comes down to, told without Pulumi and without touching anything."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from infra.errors import ConfigError
+
+EXIT_REFUSED = 2
+"""The spec is wrong or refused; nothing was touched."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; 0 when the plan holds, 2 when something is refused."""
+    parser = argparse.ArgumentParser(prog="infra", description="Plan LLM inference clusters from one typed spec.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    plan = verbs.add_parser("plan", help="pools, models, memory, placement and every refusal of a stack file")
+    plan.add_argument("stack_file", type=Path, metavar="STACKFILE", help="such as stacks/Pulumi.lab.yaml")
+    plan.add_argument("--json", action="store_true", help="print the plan as JSON")
+    options = parser.parse_args(argv)
+    try:
+        return _plan(options.stack_file, as_json=options.json)
+    except ConfigError as error:
+        for problem in error.problems:
+            print(problem, file=sys.stderr)
+        return EXIT_REFUSED
+
+
+def _plan(path: Path, *, as_json: bool) -> int:
+    from infra.config.load import from_file
+    from infra.plan.build import build
+
+    spec = from_file(path)
+    plan = build(spec, spec.stack) if spec.stack else None
+    refused = [*spec.problems, *(str(refusal) for refusal in plan.refusals)] if plan else list(spec.problems)
+    if as_json:
+        shown = {"stack": spec.name, "problems": refused, "plan": asdict(plan) if plan else None}
+        print(json.dumps(shown, indent=2, default=str))
+    else:
+        from infra.screen import show
+
+        show(spec.name, str(path), plan, refused)
+    return EXIT_REFUSED if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,37 @@
+"""One pool: what the target needs so that its hosts exist and carry their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from infra.components.objects import create
+from infra.plan.facts import PoolPlan
+from infra.plan.manifests.base import Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class GpuPoolArgs:
+    """What is known before the update."""
+
+    plan: PoolPlan
+    objects: Mapping[str, Manifest]
+    """Objects of the target for this pool: part → manifest."""
+    patches: Mapping[str, Manifest]
+    """Hosts that exist already and get labels and taints: host → fields."""
+
+
+class GpuPool(pulumi.ComponentResource):
+    """Provide the hosts of one pool; the number of resources does not grow with them."""
+
+    def __init__(self, name: str, args: GpuPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("railwright:pools:GpuPool", name, {}, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        for part, manifest in args.objects.items():
+            create(f"{name}-{part}", manifest, child)
+        for host, fields in args.patches.items():
+            k8s.core.v1.NodePatch(f"{name}-{host}", metadata=fields["metadata"], opts=child)
+        self.register_outputs({"hosts": args.plan.pool.hosts, "gpus": args.plan.gpus})

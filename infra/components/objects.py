@@ -1,0 +1,43 @@
+"""From plain manifest to Pulumi resource: the SDK's own class for each kind that we use."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from infra.plan.manifests.base import Manifest
+
+
+def create(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulumi.CustomResource:
+    """Declare one Kubernetes object.
+
+    Args:
+        name: Pulumi's name of the resource; starts with its parent's.
+        manifest: the object as plain data.
+        opts: carries parent and dependencies.
+    """
+    fields = {_snake(key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
+    group, _, version = manifest["apiVersion"].rpartition("/")
+    module: Any = getattr(k8s, _MODULES.get(group, ""), None)
+    if module is None:
+        return k8s.apiextensions.CustomResource(name, manifest["apiVersion"], manifest["kind"], **fields, opts=opts)
+    resource: pulumi.CustomResource = getattr(getattr(module, version), manifest["kind"])(name, **fields, opts=opts)
+    return resource
+
+
+_MODULES = {
+    "": "core",
+    "apps": "apps",
+    "batch": "batch",
+    "policy": "policy",
+    "networking.k8s.io": "networking",
+    "node.k8s.io": "node",
+}
+"""API group → module of the SDK; all others are custom resources."""
+
+
+def _snake(key: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower()

@@ -1,0 +1,1 @@
+"""The typed spec: pydantic models, one file per area."""

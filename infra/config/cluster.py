@@ -1,0 +1,24 @@
+"""The cluster: its name, where it runs, and how to reach it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from infra.config.base import Frozen, Name
+
+
+class Cluster(Frozen):
+    """One Kubernetes cluster that one stack manages."""
+
+    name: Name
+    """Shown in every name that leaves the cluster."""
+    target: Literal["lab", "baremetal"]
+    """Where it runs; decides who owns the driver and what pools provide."""
+    region: str = Field(default="local", pattern=r"^[a-z0-9-]+$")
+    """Where the hosts stand; data may be bound to it."""
+    kubernetes: str = Field(default="1.36", pattern=r"^1\.\d+$")
+    """Minor version of the API server."""
+    kubeconfig: str = ""
+    """Path of a kubeconfig; relative to the clone. Empty: what KUBECONFIG says."""

@@ -1,0 +1,178 @@
+"""Config enters here and nowhere else: a stack file for the CLI, Pulumi's config for the program."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from infra.config.keys import shared_values, unknown_models
+from infra.config.mistakes import explain, nearest
+from infra.config.stack import SECTIONS, Spec, Stack
+from infra.errors import ConfigError
+
+PROJECT = "railwright"
+"""Namespace of our keys in Pulumi config; the project's name in Pulumi.yaml."""
+
+_SEALED = "sealed-by-pulumi-{}-----------------------"
+"""Stands for a secret that only ``pulumi`` can open, where its value is not needed."""
+
+
+def clone_root() -> Path:
+    """Folder of this clone; relative paths in a stack start here."""
+    return Path(__file__).resolve().parents[2]
+
+
+def from_file(path: Path, root: Path | None = None) -> Spec:
+    """Read ``stacks/Pulumi.<stack>.yaml`` without Pulumi; secrets stay sealed.
+
+    Raises:
+        ConfigError: the file is not there, is not YAML, or is named otherwise.
+    """
+    if not (path.name.startswith("Pulumi.") and path.suffix == ".yaml"):
+        raise ConfigError(f"stack file {str(path)!r} — its name must be Pulumi.<stack>.yaml; rename it")
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except OSError as error:
+        raise ConfigError(f"stack file {str(path)!r} — cannot be read ({error.strerror}); check the path") from error
+    except yaml.YAMLError as error:
+        raise ConfigError(f"stack file {str(path)!r} — is not YAML: {' '.join(str(error).split())}") from error
+    config = content.get("config") if isinstance(content, dict) else None
+    if not isinstance(config, dict):
+        raise ConfigError(f"stack file {str(path)!r} — has no mapping 'config'; put the spec under it")
+    return parse(path.stem.removeprefix("Pulumi."), _sections(config), root or clone_root())
+
+
+def from_pulumi(stack: str, config: Mapping[str, str]) -> Spec:
+    """Read the config that Pulumi hands to the program, secrets opened.
+
+    Args:
+        stack: name of the stack.
+        config: full key to value; objects as JSON text.
+    """
+    values = {key: _decoded(text) for key, text in config.items()}
+    spec = parse(stack, _sections(values), clone_root())
+    if spec.stack is None:
+        return spec
+    missing, key_values = [], {}
+    for name, key in spec.stack.keys.items():
+        try:
+            key_values[name] = key.read(Path(spec.root))
+        except ConfigError as error:
+            missing += [f"keys.{name}: {problem}" for problem in error.problems]
+    missing += shared_values(key_values)
+    return Spec(spec.name, spec.stack, (*spec.problems, *missing), spec.root, spec.digests, spec.has_lock, key_values)
+
+
+def pulumi_config() -> dict[str, str]:
+    """Full config key to text, as the Pulumi engine hands it to the program."""
+    from pulumi.runtime import config
+
+    return {**config.get_config_env(), **config.CONFIG.get()}
+
+
+def kubeconfig_path(spec: Spec) -> Path:
+    """Kubeconfig of the spec's cluster.
+
+    Raises:
+        ConfigError: it is not where the spec or KUBECONFIG says.
+    """
+    named = (spec.stack.cluster.kubeconfig if spec.stack else "") or os.environ.get("KUBECONFIG", "~/.kube/config")
+    path = Path(spec.root) / Path(named.split(os.pathsep)[0]).expanduser()
+    if not path.is_file():
+        raise ConfigError(
+            f"stack {spec.name!r} — there is no kubeconfig at {str(path)!r}; "
+            "start the cluster (lab: `lab up`) or set cluster.kubeconfig or KUBECONFIG"
+        )
+    return path
+
+
+def parse(name: str, sections: Mapping[str, Any], root: Path) -> Spec:
+    """Validate each entry by itself, so that one mistake does not hide the others."""
+    problems: list[str] = []
+    parts: dict[str, Any] = {}
+    for section, kind in SECTIONS.items():
+        value = sections.get(section)
+        if value is None:
+            if Stack.model_fields[section].is_required():
+                problems.append(f"{section}: missing; add railwright:{section}")
+            continue
+        if get_origin(kind) is dict:
+            parts[section] = _entries(section, kind, value, problems)
+        elif (part := _valid(kind, value, (section,), problems)) is not None:
+            parts[section] = part
+    problems += [f"{key}: no such key; {nearest(key, list(SECTIONS))}" for key in sections if key not in SECTIONS]
+    whole = not any(info.is_required() and key not in parts for key, info in Stack.model_fields.items())
+    stack = Stack.model_construct(**parts) if whole else None
+    if stack is not None and "models" in parts:
+        # A model that is itself mistaken is not missing.
+        problems += unknown_models(stack.keys, {**(sections.get("models") or {})})
+    has_lock, digests = _read_lock(stack, root, problems)
+    return Spec(name, stack, tuple(problems), str(root), digests, has_lock)
+
+
+def _sections(config: Mapping[str, Any]) -> dict[str, Any]:
+    ours = {key.removeprefix(f"{PROJECT}:"): value for key, value in config.items() if key.startswith(f"{PROJECT}:")}
+    return {key: _sealed(value, key) for key, value in ours.items()}
+
+
+def _sealed(value: Any, path: str) -> Any:
+    """Put a stand-in where the file holds a secret that only Pulumi can open."""
+    if isinstance(value, dict):
+        if set(value) == {"secure"}:
+            return _SEALED.format(path.replace(".", "-"))
+        return {key: _sealed(inner, f"{path}.{key}") for key, inner in value.items()}
+    return value
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _entries(section: str, kind: Any, value: Any, problems: list[str]) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        problems.append(f"{section}: {value!r} is not allowed; write one entry per name")
+        return {}
+    name_type, entry_type = get_args(kind)
+    valid: dict[str, Any] = {}
+    for name, entry in value.items():
+        named = _valid(name_type, name, (section, str(name)), problems)
+        parsed = _valid(entry_type, entry, (section, str(name)), problems)
+        if named is not None and parsed is not None:
+            valid[named] = parsed
+    return valid
+
+
+def _valid(kind: Any, value: Any, where: tuple[str, ...], problems: list[str]) -> Any:
+    try:
+        is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+        return kind.model_validate(value) if is_model else TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        problems.extend(_once(explain(error, kind, where)))
+        return None
+
+
+def _once(sentences: Iterator[str]) -> list[str]:
+    return list(dict.fromkeys(sentences))
+
+
+def _read_lock(stack: Stack | None, root: Path, problems: list[str]) -> tuple[bool, dict[str, str]]:
+    if stack is None or not stack.images.lock:
+        return False, {}
+    path = root / stack.images.lock
+    if not path.exists():
+        return False, {}
+    try:
+        digests: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError) as error:
+        problems.append(f"images.lock: {stack.images.lock!r} is not JSON ({error}); write {{image: digest}}")
+        return False, {}
+    return True, digests

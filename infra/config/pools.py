@@ -1,0 +1,39 @@
+"""Pools: homogeneous groups of hosts with one board and one fabric."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from infra.catalog.boards import BOARDS
+from infra.config.base import LABEL_PATTERN, Frozen
+
+BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "lab-host"]
+
+
+class Pool(Frozen):
+    """One homogeneous group of hosts: same board, same fabric."""
+
+    board: BoardName
+    hosts: Annotated[int, Field(ge=1, le=4096)]
+    """Hosts in the pool, spares included (count)."""
+    spare_hosts: Annotated[int, Field(ge=0)] = 0
+    """Hosts kept free for failures and rollouts (count)."""
+    fabric: Literal["roce", "infiniband", "none"] = "none"
+    hosts_per_leaf: Annotated[int, Field(ge=1, le=256)] = 16
+    """Hosts one switch hop apart (count)."""
+    labels: dict[Annotated[str, Field(pattern=LABEL_PATTERN)], str] = Field(default={})
+    """Labels of your own on each host of the pool."""
+
+    @model_validator(mode="after")
+    def _one_host_must_serve(self) -> Self:
+        if self.spare_hosts >= self.hosts:
+            raise ValueError(f"spare_hosts={self.spare_hosts} leaves no host to serve; set it below hosts={self.hosts}")
+        return self
+
+    @model_validator(mode="after")
+    def _fabric_needs_rails(self) -> Self:
+        if self.fabric != "none" and BOARDS[self.board].rails == 0:
+            raise ValueError(f"fabric={self.fabric!r} on board {self.board!r}, which has no rails; set fabric: none")
+        return self

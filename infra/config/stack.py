@@ -1,0 +1,51 @@
+"""The whole spec of one stack, and what it needs from outside the file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import Field, SecretStr
+
+from infra.config.base import Frozen, Name
+from infra.config.cluster import Cluster
+from infra.config.gateway import Gateway
+from infra.config.images import Images
+from infra.config.keys import Key
+from infra.config.models import Model
+from infra.config.pools import Pool
+
+
+class Stack(Frozen):
+    """What the user asked for, typed; every layer derives from it."""
+
+    cluster: Cluster
+    pools: dict[Name, Pool]
+    models: dict[Name, Model]
+    gateway: Gateway
+    keys: dict[Name, Key] = Field(default={})
+    images: Images = Images()
+
+
+SECTIONS: Mapping[str, Any] = {name: info.annotation for name, info in Stack.model_fields.items()}
+"""Top-level config keys and the type of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A stack as it was read: its parts that are valid, its mistakes, and the facts beside the file."""
+
+    name: str
+    stack: Stack | None
+    """None when a part that everything needs is missing or wrong."""
+    problems: tuple[str, ...]
+    """One sentence for each mistake in the shape of the spec."""
+    root: str = "."
+    """Folder that relative paths start from: the clone."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """Digest of each image in the image lock."""
+    has_lock: bool = False
+    """Whether the image lock was there to read."""
+    key_values: Mapping[str, SecretStr] = field(default_factory=dict)
+    """Value of each key; empty where nothing needs them, as in ``infra plan``."""

@@ -1,0 +1,1 @@
+"""Pure computation from spec to plan; no input or output."""

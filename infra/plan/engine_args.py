@@ -1,0 +1,68 @@
+"""Command line and environment of the engine, so that what runs is what was planned."""
+
+from __future__ import annotations
+
+from infra.plan.facts import ModelPlan
+from infra.plan.sizing import MAX_SEQS, batched_tokens
+from infra.units import GIB
+
+MODEL_PATH = "/models"
+"""Where a pod finds its weights, read-only."""
+CACHE_PATH = "/cache"
+"""Where a pod keeps compiled kernels, writable."""
+TMP_PATH = "/tmp"  # noqa: S108  the container's own emptyDir, not a shared folder
+"""The only other writable path of the container."""
+
+
+def command(plan: ModelPlan) -> list[str]:
+    """Program that serves; an engine on the host runs under the image's own interpreter."""
+    if plan.model.engine_mount:
+        return ["python3.11", "-m", "vllm.entrypoints.cli.main", "serve"]
+    return ["vllm", "serve"]
+
+
+def arguments(plan: ModelPlan) -> list[str]:
+    """Arguments after the command; figures of the plan are passed on, never left to defaults."""
+    model, gpu = plan.model, plan.pool.board.gpu
+    args = [
+        MODEL_PATH,
+        f"--served-model-name={plan.name}",
+        f"--port={plan.engine.port}",
+        f"--dtype={model.dtype}",
+        f"--max-model-len={model.max_model_len}",
+        f"--max-num-seqs={MAX_SEQS}",
+        f"--max-num-batched-tokens={batched_tokens(plan.pool.board)}",
+        f"--tensor-parallel-size={model.tensor_parallel}",
+        # Without it vLLM aborts running answers on SIGTERM.
+        f"--shutdown-timeout={plan.shutdown.drain}",
+        "--enable-force-include-usage",
+    ]
+    if gpu:
+        args.append(f"--gpu-memory-utilization={plan.engine.utilisation}")
+    if model.trust_remote_code:
+        args.append("--trust-remote-code")
+    return [*args, *model.engine_args]
+
+
+def environment(plan: ModelPlan) -> dict[str, str]:
+    """Environment of the engine, fixed values only.
+
+    Source: serving checklist; service links off elsewhere, since a Service named vllm would inject VLLM_PORT.
+    """
+    env = {
+        "HF_HUB_OFFLINE": "1",
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "PYTHONHASHSEED": "0",
+        "HOME": CACHE_PATH,
+        "VLLM_CACHE_ROOT": f"{CACHE_PATH}/vllm",
+        "TORCHINDUCTOR_CACHE_DIR": f"{CACHE_PATH}/inductor",
+        "TRITON_CACHE_DIR": f"{CACHE_PATH}/triton",
+    }
+    if plan.pool.board.gpu is None:
+        env["VLLM_CPU_KVCACHE_SPACE"] = str(round(plan.memory.kv_pool / GIB) or 1)
+    if plan.model.engine_mount:
+        env["PYTHONPATH"] = f"{plan.model.engine_mount.mount_path}/site-packages"
+    if plan.model.rdma_devices:
+        env |= {"NCCL_IB_DISABLE": "0", "NCCL_NET": "IB"}
+    return env | plan.model.engine_env

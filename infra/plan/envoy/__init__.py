@@ -1,0 +1,9 @@
+"""The gateway as stock Envoy reads it: typed routes in, one bootstrap document out, no input or output."""
+
+from __future__ import annotations
+
+from infra.plan.envoy.bootstrap import render
+from infra.plan.envoy.drain import TEARDOWN, pre_stop_command
+from infra.plan.envoy.spec import ClientKey, GatewayRoutes, Upstream
+
+__all__ = ["TEARDOWN", "ClientKey", "GatewayRoutes", "Upstream", "pre_stop_command", "render"]

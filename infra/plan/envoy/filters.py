@@ -1,0 +1,100 @@
+"""What happens to a request before it is routed: who asks, how large, for which model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from infra.plan.envoy.form import extension
+from infra.plan.envoy.routes import NAMESPACE
+from infra.plan.envoy.spec import ClientKey, GatewayRoutes
+
+IDENTITY_HEADERS = {"tenant": "x-railwright-tenant", "tier": "x-railwright-tier", "key": "x-railwright-key"}
+"""What the engine is told of the caller; a client that sends these itself is overruled."""
+
+_CLIENT = "x-railwright-client"
+_HTTP = "envoy.extensions.filters.http"
+_SSE_EVENT_BYTES = 1024 * 1024
+
+
+def http_filters(routes: GatewayRoutes) -> list[dict[str, Any]]:
+    """List the filters in the order in which a request meets them; nothing is buffered for an unknown key."""
+    buffer = {"max_request_bytes": routes.max_request_bytes}
+    return [
+        _keys(routes.keys),
+        _identity(),
+        _identity_headers(),
+        extension("envoy.filters.http.buffer", f"{_HTTP}.buffer.v3.Buffer", **buffer),
+        _body_fields(),
+        # The route was chosen before key and body were known; choose again.
+        extension("envoy.filters.http.set_filter_state", f"{_HTTP}.set_filter_state.v3.Config", clear_route_cache=True),
+        _streamed_usage(),
+        extension("envoy.filters.http.router", f"{_HTTP}.router.v3.Router", suppress_envoy_headers=True),
+    ]
+
+
+def _keys(keys: tuple[ClientKey, ...]) -> dict[str, Any]:
+    return extension(
+        "envoy.filters.http.api_key_auth",
+        f"{_HTTP}.api_key_auth.v3.ApiKeyAuth",
+        # The client is all that this filter hands on, so it carries the three names at once.
+        credentials=[{"key": key.value, "client": f"{key.id}/{key.tenant}/{key.tier}"} for key in keys],
+        key_sources=[{"header": "Authorization"}],
+        forwarding={"header": _CLIENT, "hide_credentials": True},
+    )
+
+
+def _identity() -> dict[str, Any]:
+    """Take the client apart again, into metadata that routes and the access log read."""
+    rules = []
+    for group, name in enumerate(("key", "tenant", "tier"), start=1):
+        rewrite = {"pattern": {"regex": "([^/]*)/([^/]*)/([^/]*)"}, "substitution": f"\\{group}"}
+        value = {"metadata_namespace": NAMESPACE, "key": name, "regex_value_rewrite": rewrite}
+        rules.append({"header": _CLIENT, "on_header_present": value, "remove": name == "tier"})
+    message = f"{_HTTP}.header_to_metadata.v3.Config"
+    return extension("envoy.filters.http.header_to_metadata", message, request_rules=rules)
+
+
+def _identity_headers() -> dict[str, Any]:
+    mutations = [
+        {
+            "append": {
+                "header": {"key": header, "value": f"%DYNAMIC_METADATA({NAMESPACE}:{name})%"},
+                "append_action": "OVERWRITE_IF_EXISTS_OR_ADD",
+            }
+        }
+        for name, header in IDENTITY_HEADERS.items()
+    ]
+    message = f"{_HTTP}.header_mutation.v3.HeaderMutation"
+    return extension("envoy.filters.http.header_mutation", message, mutations={"request_mutations": mutations})
+
+
+def _body_fields() -> dict[str, Any]:
+    """Lift ``model`` and ``stream`` out of the body with Envoy's own JSON parser."""
+    bad = {"metadata_namespace": NAMESPACE, "key": "body", "value": "bad"}
+    rules: list[dict[str, Any]] = [
+        {"selectors": [{"key": name}], "on_present": {"metadata_namespace": NAMESPACE, "key": name}}
+        for name in ("model", "stream")
+    ]
+    rules[0]["on_error"] = bad
+    match = {"rules": rules, "allow_content_types_regex": {"regex": r"(?i)application/json\s*(;.*)?"}}
+    message = f"{_HTTP}.json_to_metadata.v3.JsonToMetadata"
+    return extension("envoy.filters.http.json_to_metadata", message, request_rules=match)
+
+
+def _streamed_usage() -> dict[str, Any]:
+    """Note the token counts of a stream whose client asked for them; the stream itself passes as it is."""
+    rules = [
+        {
+            "rule": {
+                "selectors": [{"key": "usage"}, {"key": name}],
+                "on_present": {"metadata_namespace": NAMESPACE, "key": name},
+            }
+        }
+        for name in ("prompt_tokens", "completion_tokens")
+    ]
+    parser = extension("json", "envoy.extensions.content_parsers.json.v3.JsonContentParser", rules=rules)
+    return extension(
+        "envoy.filters.http.sse_to_metadata",
+        f"{_HTTP}.sse_to_metadata.v3.SseToMetadata",
+        response_rules={"content_parser": parser, "max_event_size": _SSE_EVENT_BYTES},
+    )

@@ -1,0 +1,64 @@
+"""What the gateway must know, and nothing about how Envoy is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from infra.units import GIB, MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """Where the replicas of one model answer."""
+
+    model: str
+    """Name that clients send in ``model``; the engine must serve it under the same name."""
+    host: str
+    """DNS name with one address per ready replica: the headless Service, fully qualified, with its final dot."""
+    port: int
+    """Port of the engine on every replica."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientKey:
+    """One API key and whom it stands for; the value never shows in ``repr``."""
+
+    id: str
+    """Name of the key in logs; letters, digits and hyphens."""
+    tenant: str
+    """Tenant that owns the key."""
+    tier: str
+    """Service tier of the key."""
+    value: str = field(repr=False)
+    """What clients send after ``Bearer``."""
+    models: tuple[str, ...] | None = None
+    """Models that the key may use; None for all of them."""
+
+    def may_use(self, model: str) -> bool:
+        """Tell whether the key opens this model."""
+        return self.models is None or model in self.models
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRoutes:
+    """All that one gateway replica serves, to whom, and for how long."""
+
+    models: tuple[Upstream, ...]
+    """Every model behind this gateway, each once."""
+    keys: tuple[ClientKey, ...]
+    """Every key, each id once."""
+    longest_answer: timedelta
+    """Longest that one answer may take, from the end of the request to the last byte."""
+    idle_timeout: timedelta
+    """Longest silence inside a streamed answer; a whole answer may be silent for ``longest_answer``."""
+    max_request_bytes: int = 8 * MIB
+    """Largest request body (bytes)."""
+    max_heap_bytes: int = GIB
+    """Envoy's own memory at which it refuses new requests (bytes); keep it below the container's limit."""
+    port: int = 8080
+    """Port of the API."""
+    stats_port: int = 9902
+    """Port of ``/ready`` and ``/stats/prometheus``; reachable from outside the pod, nothing secret on it."""
+    admin_port: int = 9901
+    """Port of Envoy's own administration, on 127.0.0.1 only: it shows the configuration and ends the process."""

@@ -1,0 +1,68 @@
+"""Labels, taints and resources of a pool's hosts: what GFD, NFD and our own pools put on them."""
+
+from __future__ import annotations
+
+from infra.plan.facts import PoolPlan
+from infra.units import GIB
+
+POOL_LABEL = "railwright.dev/pool"
+"""Names the pool of a host; every model selects by it."""
+LEAF_LABEL = "railwright.dev/leaf"
+"""Names the leaf of a host; hosts with one value are one switch hop apart."""
+GPU_TAINT = "nvidia.com/gpu"
+"""Keeps pods without GPUs off GPU hosts. Source: GPU Operator values, daemonsets.tolerations."""
+
+
+def host_labels(plan: PoolPlan) -> dict[str, str]:
+    """Labels that every host of the pool has.
+
+    Source: GPU feature discovery labels of k8s-device-plugin v0.20.0.
+    """
+    board, gpu = plan.board, plan.board.gpu
+    labels = {
+        **plan.pool.labels,
+        POOL_LABEL: plan.name,
+        "railwright.dev/board": board.name,
+        "railwright.dev/fabric": plan.pool.fabric,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+    }
+    if gpu is None:
+        return labels
+    major, minor = gpu.compute_capability.split(".")
+    return {
+        **labels,
+        "feature.node.kubernetes.io/pci-10de.present": "true",
+        "nvidia.com/gpu.present": "true",
+        "nvidia.com/gpu.count": str(board.gpus),
+        "nvidia.com/gpu.product": gpu.product,
+        "nvidia.com/gpu.memory": str(gpu.memory_smi_mib),
+        "nvidia.com/gpu.family": gpu.family,
+        "nvidia.com/gpu.compute.major": major,
+        "nvidia.com/gpu.compute.minor": minor,
+        "nvidia.com/gpu.replicas": "1",
+        "nvidia.com/mig.strategy": "single",
+    }
+
+
+def host_taints(plan: PoolPlan) -> list[dict[str, str]]:
+    """Taints of every host of the pool."""
+    if plan.board.gpu is None:
+        return []
+    return [{"key": GPU_TAINT, "value": "present", "effect": "NoSchedule"}]
+
+
+def host_resources(plan: PoolPlan) -> dict[str, str]:
+    """Allocatable resources of every host of the pool, as Kubernetes quantities."""
+    board = plan.board
+    resources = {
+        "cpu": str(board.cpus),
+        "memory": str(board.memory_gib * GIB),
+        "ephemeral-storage": str(board.ephemeral_gib * GIB),
+        "pods": "110",
+    }
+    if board.gpu:
+        resources["nvidia.com/gpu"] = str(board.gpus)
+    if plan.rdma_devices:
+        resources[plan.target.rdma_resource] = str(plan.rdma_devices)
+    return resources

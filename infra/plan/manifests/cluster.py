@@ -1,0 +1,18 @@
+"""Objects that a cluster needs once, whatever is served on it."""
+
+from __future__ import annotations
+
+from infra.plan.facts import Plan
+from infra.plan.manifests import gateway, model
+from infra.plan.manifests.base import Manifest, namespace
+
+
+def namespaces(plan: Plan) -> dict[str, Manifest]:
+    """The namespaces of models and gateway, each with the strictest Pod Security level that it can have."""
+    on_hosts = any(item.weights_path or item.engine_path for item in plan.models)
+    # Volumes from the host are beyond the baseline level; claims are not.
+    level = "privileged" if on_hosts else "restricted"
+    return {
+        "namespace-models": namespace(model.NAMESPACE, pod_security=level),
+        "namespace-gateway": namespace(gateway.NAMESPACE, pod_security="restricted"),
+    }

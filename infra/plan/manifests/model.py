@@ -1,0 +1,220 @@
+"""Kubernetes objects of one model: pods that start late, stop late and ask for no more than they need."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment
+from infra.plan.facts import ModelPlan
+from infra.plan.labels import GPU_TAINT, LEAF_LABEL, POOL_LABEL
+from infra.plan.manifests.base import Manifest, manifest
+from infra.units import MIB
+
+NAMESPACE = "models"
+"""Namespace of all models."""
+
+USER_ID = 10_001
+"""User and group of our containers; any id above 10,000 collides with no host user."""
+
+PROBE_SECONDS = 10
+"""Period of the startup probe."""
+
+
+def labels(plan: ModelPlan) -> dict[str, str]:
+    """Labels that select the pods of a model."""
+    return {"app.kubernetes.io/name": plan.name, "app.kubernetes.io/part-of": "railwright"}
+
+
+def objects(plan: ModelPlan, gateway_namespace: str) -> dict[str, Manifest]:
+    """All objects of one model but its weights' claim: part → manifest."""
+    parts = {
+        "account": manifest("v1", "ServiceAccount", plan.name, NAMESPACE, automountServiceAccountToken=False),
+        "service": manifest("v1", "Service", plan.name, NAMESPACE, spec=_service(plan)),
+        "policy": _network_policy(plan, gateway_namespace),
+        "deploy": _deployment(plan),
+    }
+    if plan.rollover.min_available is not None:
+        parts["budget"] = _disruption_budget(plan)
+    return parts
+
+
+def _deployment(plan: ModelPlan) -> Manifest:
+    template = {"metadata": {"labels": labels(plan), "annotations": _annotations(plan)}, "spec": _pod(plan)}
+    spec = {
+        "replicas": plan.model.replicas,
+        "revisionHistoryLimit": 5,
+        "progressDeadlineSeconds": plan.startup.progress_deadline,
+        "selector": {"matchLabels": labels(plan)},
+        "strategy": {
+            "type": "RollingUpdate",
+            "rollingUpdate": {"maxSurge": plan.rollover.max_surge, "maxUnavailable": plan.rollover.max_unavailable},
+        },
+        "template": template,
+    }
+    # Pulumi waits as long as Kubernetes does; its own default of ten minutes is shorter than a large model's start.
+    wait = {"pulumi.com/timeoutSeconds": str(plan.startup.progress_deadline * plan.model.replicas)}
+    return manifest("apps/v1", "Deployment", plan.name, NAMESPACE, annotations=wait, spec=spec)
+
+
+def _service(plan: ModelPlan) -> Manifest:
+    return {
+        # Headless: the gateway sees the pods themselves and balances requests, not connections.
+        "clusterIP": "None",
+        "selector": labels(plan),
+        "ports": [{"name": "http", "port": plan.engine.port, "targetPort": "http"}],
+    }
+
+
+def _disruption_budget(plan: ModelPlan) -> Manifest:
+    spec = {
+        "minAvailable": plan.rollover.min_available,
+        "selector": {"matchLabels": labels(plan)},
+        # A replica that never became ready must not hold up the drain of its host.
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+    }
+    return manifest("policy/v1", "PodDisruptionBudget", plan.name, NAMESPACE, spec=spec)
+
+
+def _network_policy(plan: ModelPlan, gateway_namespace: str) -> Manifest:
+    gateway = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": gateway_namespace}}}
+    spec = {
+        "podSelector": {"matchLabels": labels(plan)},
+        "policyTypes": ["Ingress"],
+        "ingress": [{"from": [gateway], "ports": [{"protocol": "TCP", "port": plan.engine.port}]}],
+    }
+    return manifest("networking.k8s.io/v1", "NetworkPolicy", plan.name, NAMESPACE, spec=spec)
+
+
+def _annotations(plan: ModelPlan) -> dict[str, str]:
+    notes = {
+        "railwright.dev/drain-seconds": str(plan.shutdown.drain),
+        "railwright.dev/teardown-seconds": str(plan.shutdown.teardown),
+    }
+    if plan.model.trust_remote_code:
+        notes["railwright.dev/trust-remote-code-reason"] = plan.model.trust_remote_code
+    return notes
+
+
+def _pod(plan: ModelPlan) -> Manifest:
+    pod: Manifest = {
+        "serviceAccountName": plan.name,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "terminationGracePeriodSeconds": plan.shutdown.grace,
+        "nodeSelector": {POOL_LABEL: plan.pool.name, **plan.model.node_labels},
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": USER_ID,
+            "runAsGroup": USER_ID,
+            "fsGroup": USER_ID,
+            "fsGroupChangePolicy": "OnRootMismatch",
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "topologySpreadConstraints": [_spread("kubernetes.io/hostname", plan)],
+        "containers": [_container(plan)],
+        "volumes": _volumes(plan),
+    }
+    if plan.pool.board.gpu:
+        pod["tolerations"] = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
+        pod["topologySpreadConstraints"].append(_spread(LEAF_LABEL, plan))
+    if runtime_class := plan.model.runtime_class or plan.pool.runtime_class:
+        pod["runtimeClassName"] = runtime_class
+    return pod
+
+
+def _spread(key: str, plan: ModelPlan) -> Manifest:
+    return {
+        "maxSkew": 1,
+        "topologyKey": key,
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": labels(plan)},
+        # Each rollout is spread by itself; pods on their way out must not count.
+        "matchLabelKeys": ["pod-template-hash"],
+    }
+
+
+def _container(plan: ModelPlan) -> Manifest:
+    ready = {"httpGet": {"path": plan.engine.ready_path, "port": "http"}}
+    capabilities: Manifest = {"drop": ["ALL"]}
+    if plan.model.rdma_devices:
+        capabilities["add"] = ["IPC_LOCK"]
+    return {
+        "name": plan.model.engine,
+        "image": plan.image,
+        "imagePullPolicy": "IfNotPresent",
+        "command": command(plan),
+        "args": arguments(plan),
+        "env": _env(plan),
+        "ports": [{"name": "http", "containerPort": plan.engine.port}],
+        "resources": _resources(plan),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": capabilities,
+            # GPU containers need a writable root: the CDI hook updates the linker cache in it.
+            "readOnlyRootFilesystem": plan.pool.board.gpu is None,
+        },
+        "startupProbe": ready | _probe(PROBE_SECONDS, 5, ceil(plan.startup.budget / PROBE_SECONDS)),
+        "readinessProbe": ready | _probe(5, 5, 3),
+        # A busy engine is not a dead one: half a minute of silence before a restart.
+        "livenessProbe": {"httpGet": {"path": "/health", "port": "http"}} | _probe(10, 5, 6),
+        "lifecycle": {"preStop": {"sleep": {"seconds": plan.shutdown.pre_stop}}},
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+        "volumeMounts": _mounts(plan),
+    }
+
+
+def _probe(period: int, timeout: int, failures: int) -> Manifest:
+    return {"periodSeconds": period, "timeoutSeconds": timeout, "failureThreshold": failures}
+
+
+def _env(plan: ModelPlan) -> list[Manifest]:
+    fixed = [{"name": name, "value": value} for name, value in environment(plan).items()]
+    pod_ip = {"name": "VLLM_HOST_IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}
+    return [*fixed, pod_ip]
+
+
+def _resources(plan: ModelPlan) -> Manifest:
+    devices: dict[str, str] = {}
+    if plan.pool.board.gpu:
+        devices["nvidia.com/gpu"] = str(plan.model.tensor_parallel)
+    if plan.model.rdma_devices:
+        devices[plan.pool.target.rdma_resource] = str(plan.model.rdma_devices)
+    memory = f"{plan.pod_memory.limit // MIB}Mi"
+    requests = {"cpu": f"{round(plan.cpus * 1000)}m", "memory": memory, "ephemeral-storage": "1Gi", **devices}
+    return {"requests": requests, "limits": {"memory": memory, **devices}}
+
+
+def _mounts(plan: ModelPlan) -> list[Manifest]:
+    mounts: list[Manifest] = [
+        {"name": "weights", "mountPath": MODEL_PATH, "readOnly": True},
+        {"name": "cache", "mountPath": CACHE_PATH},
+        {"name": "tmp", "mountPath": TMP_PATH},
+        {"name": "shm", "mountPath": "/dev/shm"},  # noqa: S108  the container's own memory volume
+    ]
+    if plan.model.weights.claim:
+        mounts[0]["subPath"] = "weights"
+        mounts[1] |= {"name": "weights", "subPath": f"compile/{cache_key(plan)}"}
+    if engine := plan.model.engine_mount:
+        mounts.append({"name": "engine", "mountPath": engine.mount_path, "readOnly": True})
+    return mounts
+
+
+def _volumes(plan: ModelPlan) -> list[Manifest]:
+    weights = plan.model.weights
+    volumes: list[Manifest] = [
+        {"name": "tmp", "emptyDir": {}},
+        {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": f"{plan.pod_memory.shm // MIB}Mi"}},
+    ]
+    if weights.claim:
+        volumes.append({"name": "weights", "persistentVolumeClaim": {"claimName": weights.claim}})
+    else:
+        volumes += [{"name": "weights", "hostPath": {"path": plan.weights_path}}, {"name": "cache", "emptyDir": {}}]
+    if plan.engine_path:
+        volumes.append({"name": "engine", "hostPath": {"path": plan.engine_path}})
+    return volumes
+
+
+def cache_key(plan: ModelPlan) -> str:
+    """Folder of compiled kernels: they hold for one image on one GPU only."""
+    gpu = plan.pool.board.gpu.name if plan.pool.board.gpu else "cpu"
+    return f"{plan.image.rpartition(':')[2][:12]}-{gpu}"

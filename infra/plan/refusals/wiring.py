@@ -1,0 +1,92 @@
+"""RW-301 and RW-402: names that nobody provides, and images that can change under you."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+
+from infra.plan.facts import GatewayPlan, ModelPlan, Refusal
+from infra.plan.labels import host_labels
+
+_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+
+_REMOTE_CODE = ("--trust-remote-code", "--trust_remote_code")
+"""Spellings of the flag that runs code from a checkpoint. Source: vLLM's argument parser takes both."""
+
+
+def check(plan: ModelPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
+    """Yield what one model asks for and nobody has."""
+    yield from _runtime_class(plan)
+    yield from _labels(plan)
+    yield from _rdma(plan)
+    yield from _host_paths(plan)
+    yield from check_image(plan.image, f"models.{plan.name}.image", lock=lock, has_lock=has_lock)
+    args = [arg for arg in plan.model.engine_args if arg.split("=")[0] in _REMOTE_CODE]
+    if args and not plan.model.trust_remote_code:
+        found = f"{args[0]!r} runs code from the checkpoint"
+        fix = f"drop it, or write the reason into models.{plan.name}.trust_remote_code"
+        yield Refusal("RW-402", f"models.{plan.name}.engine_args", found, fix)
+
+
+def check_gateway(plan: GatewayPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
+    """Yield an image of the gateway that can change."""
+    yield from check_image(plan.image, "gateway.image", lock=lock, has_lock=has_lock)
+
+
+def check_image(image: str, key: str, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
+    """Yield a reference without digest; a lock that is still to be written is waited for."""
+    if _DIGEST.search(image) or (lock and not has_lock and not _tag(image)):
+        return
+    tag = _tag(image)
+    found = f"{image!r} has the mutable tag {tag!r} and no digest" if tag else f"{image!r} has no digest"
+    where = f", or add it to {lock}" if lock else ""
+    yield Refusal("RW-402", key, found, f"write it as {image.removesuffix(f':{tag}')}@sha256:<digest>{where}")
+
+
+def _runtime_class(plan: ModelPlan) -> Iterator[Refusal]:
+    wanted, offered = plan.model.runtime_class, plan.pool.runtime_class
+    if wanted and wanted != offered:
+        has = f"offers {offered!r}" if offered else "needs none"
+        found = f"{wanted!r}, pool {plan.pool.name!r} on target {plan.pool.target.name!r} {has}"
+        yield Refusal("RW-301", f"models.{plan.name}.runtime_class", found, "leave it out")
+
+
+def _labels(plan: ModelPlan) -> Iterator[Refusal]:
+    offered = host_labels(plan.pool)
+    for label, value in plan.model.node_labels.items():
+        if offered.get(label) == value:
+            continue
+        if label in offered:
+            found, fix = f"{value!r}, hosts of pool {plan.pool.name!r} have {offered[label]!r}", f"set {offered[label]}"
+        else:
+            close = difflib.get_close_matches(label, offered, n=1)
+            found = f"no host of pool {plan.pool.name!r} has this label"
+            fix = f"did you mean {close[0]!r}?" if close else f"add it to pools.{plan.pool.name}.labels"
+        yield Refusal("RW-301", f"models.{plan.name}.node_labels.{label}", found, fix)
+
+
+def _host_paths(plan: ModelPlan) -> Iterator[Refusal]:
+    if plan.pool.target.simulates_gpus:
+        return
+    engine = plan.model.engine_mount
+    for key, path in (
+        ("weights.host_path", plan.model.weights.host_path),
+        ("engine_mount", engine and engine.host_path),
+    ):
+        if path and not path.startswith("/"):
+            found = f"{path!r} starts at a clone, which hosts of pool {plan.pool.name!r} do not have"
+            yield Refusal("RW-301", f"models.{plan.name}.{key}", found, "write it from / on")
+
+
+def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
+    wanted, offered = plan.model.rdma_devices, plan.pool.rdma_devices
+    if wanted > offered:
+        has = f"offers {offered} {plan.pool.target.rdma_resource} per host" if offered else "has fabric: none"
+        found = f"{wanted}, pool {plan.pool.name!r} {has}"
+        yield Refusal("RW-301", f"models.{plan.name}.rdma_devices", found, f"set it to {offered}, or change the pool")
+
+
+def _tag(image: str) -> str:
+    _, _, tag = image.rpartition("/")[2].partition("@")[0].partition(":")
+    return tag

@@ -1,0 +1,22 @@
+"""Places to run, one module each; all of them answer the same questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from infra.plan.facts import Plan, PoolPlan
+from infra.plan.manifests.base import Manifest
+
+
+class Target(Protocol):
+    """What a place to run adds to the plan, as plain data."""
+
+    def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
+        """Objects the cluster needs once: part → manifest."""
+
+    def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:
+        """Objects that make the hosts of one pool exist: part → manifest."""
+
+    def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
+        """Hosts that exist and get labels from the stack: host → fields."""

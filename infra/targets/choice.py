@@ -1,0 +1,15 @@
+"""From a target's name to what it does."""
+
+from __future__ import annotations
+
+from infra.plan.facts import Plan
+from infra.targets import Target
+from infra.targets.baremetal import BaremetalTarget
+from infra.targets.lab import LabTarget
+
+_TARGETS: dict[str, type[Target]] = {"lab": LabTarget, "baremetal": BaremetalTarget}
+
+
+def target_of(plan: Plan) -> Target:
+    """The target that a plan is for."""
+    return _TARGETS[plan.target.name]()

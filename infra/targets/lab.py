@@ -1,0 +1,45 @@
+"""The lab: simulated hosts for boards with GPUs, one real host of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from infra.plan.facts import Plan, PoolPlan
+from infra.plan.labels import host_labels, host_resources, host_taints
+from infra.plan.manifests.base import Manifest, manifest
+
+LAB_HOST = "lab-0"
+"""Name of the lab's real node."""
+
+
+class LabTarget:
+    """One NodePool object per simulated pool; a controller of the lab stamps its hosts from it."""
+
+    def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
+        """The runtime class that a driver would bring along."""
+        if not any(pool.simulated for pool in plan.pools):
+            return {}
+        name = plan.target.gpu_runtime_class
+        return {"runtime-class": manifest("node.k8s.io/v1", "RuntimeClass", name, handler=name)}
+
+    def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:
+        """The NodePool of a simulated pool, awaited until all of its hosts are ready."""
+        if not pool.simulated:
+            return {}
+        resources = host_resources(pool)
+        template = {
+            "labels": host_labels(pool),
+            "taints": host_taints(pool),
+            "capacity": resources,
+            "allocatable": resources,
+        }
+        spec = {"hosts": pool.pool.hosts, "hostsPerLeaf": pool.pool.hosts_per_leaf, "template": template}
+        wait = {"pulumi.com/waitFor": "condition=Ready"}
+        return {"hosts": manifest("lab.railwright.dev/v1", "NodePool", pool.name, annotations=wait, spec=spec)}
+
+    def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
+        """Labels of the real host; the kubelet owns all others."""
+        if pool.simulated:
+            return {}
+        labels = {key: value for key, value in host_labels(pool).items() if not key.startswith("kubernetes.io/")}
+        return {LAB_HOST: {"metadata": {"name": LAB_HOST, "labels": labels}}}

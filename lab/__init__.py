@@ -1,0 +1,1 @@
+"""The embedded default target: real parts, simulated hosts, one machine."""
