@@ -10,6 +10,7 @@ TEARDOWN = timedelta(seconds=5)
 """What Envoy needs from SIGTERM to its end, with no stream open (measured below 1 s; the rest is margin)."""
 
 # bash alone, because stock Envoy images have it and neither curl nor python. Positional: port, pre_stop, drain.
+# A refused connection to the administration means that Envoy is gone: there is nothing left to wait for.
 _SCRIPT = r"""
 port=$1 wait=$2 drain=$3
 admin() {
@@ -18,16 +19,15 @@ admin() {
   cat <&3
   exec 3>&-
 }
-active() { admin GET '/stats?filter=^http\.PREFIX\.downstream_rq_active$' | tr -d '\r' | sed -n 's/^http.*: //p'; }
-admin POST /healthcheck/fail >/dev/null
+admin POST /healthcheck/fail >/dev/null || exit 1
 sleep "$wait"
-admin POST '/drain_listeners?inboundonly' >/dev/null
+admin POST '/drain_listeners?inboundonly' >/dev/null || exit 1
 end=$((SECONDS + drain))
-while [ "$SECONDS" -lt "$end" ]; do
-  [ "$(active)" = 0 ] && exit 0
+while [ "$SECONDS" -le "$end" ]; do
+  stats=$(admin GET '/stats?filter=^http\.PREFIX\.downstream_rq_active$') || exit 1
+  case $stats in *'downstream_rq_active: 0'*) exit 0 ;; esac
   sleep 0.5
 done
-exit 0
 """
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from infra.plan.envoy.form import extension
 from infra.plan.envoy.routes import NAMESPACE
-from infra.plan.envoy.spec import ClientKey, GatewayRoutes
+from infra.plan.envoy.spec import GatewayRoutes
 
 IDENTITY_HEADERS = {"tenant": "x-railwright-tenant", "tier": "x-railwright-tier", "key": "x-railwright-key"}
 """What the engine is told of the caller; a client that sends these itself is overruled."""
@@ -20,7 +20,7 @@ def http_filters(routes: GatewayRoutes) -> list[dict[str, Any]]:
     """List the filters in the order in which a request meets them; nothing is buffered for an unknown key."""
     buffer = {"max_request_bytes": routes.max_request_bytes}
     return [
-        _keys(routes.keys),
+        _keys(routes),
         _identity(),
         _identity_headers(),
         extension("envoy.filters.http.buffer", f"{_HTTP}.buffer.v3.Buffer", **buffer),
@@ -32,12 +32,16 @@ def http_filters(routes: GatewayRoutes) -> list[dict[str, Any]]:
     ]
 
 
-def _keys(keys: tuple[ClientKey, ...]) -> dict[str, Any]:
+def _keys(routes: GatewayRoutes) -> dict[str, Any]:
+    scopes = {models: number for number, models in enumerate(routes.scopes)}
     return extension(
         "envoy.filters.http.api_key_auth",
         f"{_HTTP}.api_key_auth.v3.ApiKeyAuth",
-        # The client is all that this filter hands on, so it carries the three names at once.
-        credentials=[{"key": key.value, "client": f"{key.id}/{key.tenant}/{key.tier}"} for key in keys],
+        # The client is all that this filter hands on, so it carries four names at once.
+        credentials=[
+            {"key": key.value, "client": f"{key.id}/{key.tenant}/{key.tier}/{scopes[routes.opened_by(key)]}"}
+            for key in routes.keys
+        ],
         key_sources=[{"header": "Authorization"}],
         forwarding={"header": _CLIENT, "hide_credentials": True},
     )
@@ -45,11 +49,12 @@ def _keys(keys: tuple[ClientKey, ...]) -> dict[str, Any]:
 
 def _identity() -> dict[str, Any]:
     """Take the client apart again, into metadata that routes and the access log read."""
+    names = ("key", "tenant", "tier", "scope")
     rules = []
-    for group, name in enumerate(("key", "tenant", "tier"), start=1):
-        rewrite = {"pattern": {"regex": "([^/]*)/([^/]*)/([^/]*)"}, "substitution": f"\\{group}"}
+    for group, name in enumerate(names, start=1):
+        rewrite = {"pattern": {"regex": "([^/]*)/([^/]*)/([^/]*)/([^/]*)"}, "substitution": f"\\{group}"}
         value = {"metadata_namespace": NAMESPACE, "key": name, "regex_value_rewrite": rewrite}
-        rules.append({"header": _CLIENT, "on_header_present": value, "remove": name == "tier"})
+        rules.append({"header": _CLIENT, "on_header_present": value, "remove": name == names[-1]})
     message = f"{_HTTP}.header_to_metadata.v3.Config"
     return extension("envoy.filters.http.header_to_metadata", message, request_rules=rules)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from infra.plan.envoy.form import extension, seconds
 from infra.plan.envoy.replies import Refusal, direct, escape
-from infra.plan.envoy.spec import ClientKey, GatewayRoutes, Upstream
+from infra.plan.envoy.spec import GatewayRoutes, Upstream
 
 NAMESPACE = "railwright"
 """Dynamic metadata namespace in which the filters leave what they learnt of a request."""
@@ -36,7 +36,7 @@ _NO_PATH_MODEL = Refusal(404, "model_not_found", f"The model of this URL {_NO_FO
 
 def route_configuration(routes: GatewayRoutes) -> dict[str, Any]:
     """Build the whole table; every request that no route serves meets a refusal, none passes unrouted."""
-    table = [*_model_list(routes), *_inference(routes), _route("unknown-url", {"prefix": "/"}, direct(_NO_PATH))]
+    table = [*_inference(routes), *_model_list(routes), _route("unknown-url", {"prefix": "/"}, direct(_NO_PATH))]
     return {
         "name": "api",
         "virtual_hosts": [{"name": "api", "domains": ["*"], "routes": table}],
@@ -65,12 +65,10 @@ def _inference(routes: GatewayRoutes) -> list[dict[str, Any]]:
 
 def _model(routes: GatewayRoutes, upstream: Upstream, typed: dict[str, Any]) -> list[dict[str, Any]]:
     """Route one model twice: streams may not fall silent, whole answers are silent until they are done."""
-    wanted = [_metadata("model", {"exact": upstream.model})]
-    allowed = [key for key in routes.keys if key.may_use(upstream.model)]
-    if not allowed:
+    scopes = _scopes(routes, upstream.model)
+    if scopes is None:
         return []
-    if len(allowed) < len(routes.keys):
-        wanted.append(_metadata("key", {"safe_regex": {"regex": "|".join(re.escape(key.id) for key in allowed)}}))
+    wanted = [_metadata("model", {"exact": upstream.model}), scopes]
     streamed = {"filter": NAMESPACE, "path": [{"key": "stream"}], "value": {"bool_match": True}}
     name = cluster_name(upstream.model)
     return [
@@ -107,30 +105,32 @@ _PREVIOUS_HOSTS = "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPr
 
 
 def _model_list(routes: GatewayRoutes) -> list[dict[str, Any]]:
-    """Answer /v1/models from the configuration, to each key only what it may use."""
+    """Answer /v1/models from the configuration, to each scope only what it opens."""
     table: list[dict[str, Any]] = []
     for methods in ({"path": "/v1/models"}, {"prefix": "/v1/models/"}):
         get = methods | {"headers": [_header(":method", {"safe_regex": {"regex": "GET|HEAD"}}, invert=True)]}
         table.append(_route("wrong-method", get, direct(_wrong_method("GET"))))
-    for key in routes.keys:
-        own = {"dynamic_metadata": [_metadata("key", {"exact": key.id})]}
-        rows = [_model_row(upstream.model) for upstream in routes.models if key.may_use(upstream.model)]
-        table.append(_route("models", {"path": "/v1/models"} | own, _json_reply({"object": "list", "data": rows})))
+    for number, models in enumerate(routes.scopes):
+        own = {"dynamic_metadata": [_metadata("scope", {"exact": str(number)})]}
+        rows = {"object": "list", "data": [_model_row(model) for model in models]}
+        table.append(_route("models", {"path": "/v1/models"} | own, _json_reply(rows)))
     for upstream in routes.models:
-        table += _one_model(routes.keys, upstream.model)
+        if scopes := _scopes(routes, upstream.model):
+            match = {"path": f"/v1/models/{upstream.model}", "dynamic_metadata": [scopes]}
+            table.append(_route("model", match, _json_reply(_model_row(upstream.model))))
     table.append(_route("unknown-model", {"prefix": "/v1/models/"}, direct(_NO_PATH_MODEL, "model")))
     return table
 
 
-def _one_model(keys: tuple[ClientKey, ...], model: str) -> list[dict[str, Any]]:
-    allowed = [re.escape(key.id) for key in keys if key.may_use(model)]
-    if not allowed:
-        return []
-    match = {
-        "path": f"/v1/models/{model}",
-        "dynamic_metadata": [_metadata("key", {"safe_regex": {"regex": "|".join(allowed)}})],
-    }
-    return [_route("model", match, _json_reply(_model_row(model)))]
+def _scopes(routes: GatewayRoutes, model: str) -> dict[str, Any] | None:
+    """Match the callers whose scope holds a model; None when no key opens it."""
+    numbers = [str(number) for number, models in enumerate(routes.scopes) if model in models]
+    matches = [{"string_match": {"exact": number}} for number in numbers]
+    if not matches:
+        return None
+    # Envoy wants at least two alternatives in an or_match.
+    value = matches[0] if len(matches) == 1 else {"or_match": {"value_matchers": matches}}
+    return {"filter": NAMESPACE, "path": [{"key": "scope"}], "value": value}
 
 
 def _model_row(model: str) -> dict[str, Any]:

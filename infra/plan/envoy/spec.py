@@ -62,3 +62,12 @@ class GatewayRoutes:
     """Port of ``/ready`` and ``/stats/prometheus``; reachable from outside the pod, nothing secret on it."""
     admin_port: int = 9901
     """Port of Envoy's own administration, on 127.0.0.1 only: it shows the configuration and ends the process."""
+
+    def opened_by(self, key: ClientKey) -> tuple[str, ...]:
+        """List the models that a key may use."""
+        return tuple(upstream.model for upstream in self.models if key.may_use(upstream.model))
+
+    @property
+    def scopes(self) -> tuple[tuple[str, ...], ...]:
+        """Distinct sets of models that keys open: routes are written per scope, so they do not grow with keys."""
+        return tuple(dict.fromkeys(self.opened_by(key) for key in self.keys))
