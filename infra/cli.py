@@ -7,6 +7,9 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
 
 from infra.errors import ConfigError
 
@@ -39,12 +42,16 @@ def _plan(path: Path, *, as_json: bool) -> int:
     refused = [*spec.problems, *(str(refusal) for refusal in plan.refusals)] if plan else list(spec.problems)
     if as_json:
         shown = {"stack": spec.name, "problems": refused, "plan": asdict(plan) if plan else None}
-        print(json.dumps(shown, indent=2, default=str))
+        print(json.dumps(shown, indent=2, default=_plain))
     else:
         from infra.screen import show
 
         show(spec.name, str(path), plan, refused)
     return EXIT_REFUSED if refused else 0
+
+
+def _plain(value: Any) -> Any:
+    return value.model_dump(mode="json") if isinstance(value, BaseModel) else str(value)
 
 
 if __name__ == "__main__":

@@ -12,17 +12,23 @@ _PARTS = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 def parse_duration(value: Any) -> Any:
-    """Read ``90s``, ``10m`` or ``1h30m``; leave everything else to pydantic."""
-    if not isinstance(value, str):
+    """Read ``90s``, ``10m`` or ``1h30m``; a bare number could mean seconds or minutes, so it is a mistake."""
+    if isinstance(value, timedelta):
         return value
-    match = _PARTS.fullmatch(value.strip())
+    match = _PARTS.fullmatch(value.strip()) if isinstance(value, str) else None
     if not match or not any(match.groups()):
         raise ValueError("not a duration; write it like 90s, 10m or 1h30m")
     hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    total = 3600 * hours + 60 * minutes + seconds
+    if not 1 <= total <= LONGEST_SECONDS:
+        raise ValueError("out of range; allowed is 1s to 168h, change it")
+    return timedelta(seconds=total)
 
 
-Duration = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
+LONGEST_SECONDS = 168 * 3600
+"""Longest duration a stack may name (seconds): a week. Source: our choice; Kubernetes counts in 32 bits."""
+
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 """A positive length of time, written ``90s``, ``10m`` or ``1h30m``."""
 
 NAME_PATTERN = r"^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$"
@@ -31,6 +37,12 @@ NAME_PATTERN = r"^[a-z]([a-z0-9-]{0,28}[a-z0-9])?$"
 LABEL_PATTERN = r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
 """A Kubernetes label key. Source: kubernetes.io, Labels and Selectors."""
 
+LABEL_VALUE_PATTERN = r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"
+"""A Kubernetes label value. Source: kubernetes.io, Labels and Selectors."""
+
+Labels = dict[Annotated[str, Field(pattern=LABEL_PATTERN)], Annotated[str, Field(pattern=LABEL_VALUE_PATTERN)]]
+"""Labels of a host, as Kubernetes takes them."""
+
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """Lower-case letters, digits and dashes, at most 30, starting with a letter."""
 
@@ -38,4 +50,4 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 class Frozen(BaseModel):
     """Base of all config models: immutable, and a key it does not know is a mistake."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
-import yaml
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
+from infra.config import stack_file
 from infra.config.keys import shared_values, unknown_models
-from infra.config.mistakes import explain, nearest
+from infra.config.mistakes import closest, explain, nearest
 from infra.config.stack import SECTIONS, Spec, Stack
 from infra.errors import ConfigError
 
@@ -36,16 +37,7 @@ def from_file(path: Path, root: Path | None = None) -> Spec:
     """
     if not (path.name.startswith("Pulumi.") and path.suffix == ".yaml"):
         raise ConfigError(f"stack file {str(path)!r} — its name must be Pulumi.<stack>.yaml; rename it")
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    except OSError as error:
-        raise ConfigError(f"stack file {str(path)!r} — cannot be read ({error.strerror}); check the path") from error
-    except yaml.YAMLError as error:
-        raise ConfigError(f"stack file {str(path)!r} — is not YAML: {' '.join(str(error).split())}") from error
-    config = content.get("config") if isinstance(content, dict) else None
-    if not isinstance(config, dict):
-        raise ConfigError(f"stack file {str(path)!r} — has no mapping 'config'; put the spec under it")
-    return parse(path.stem.removeprefix("Pulumi."), _sections(config), root or clone_root())
+    return parse(path.stem.removeprefix("Pulumi."), _sections(stack_file.read(path)), root or clone_root())
 
 
 def from_pulumi(stack: str, config: Mapping[str, str]) -> Spec:
@@ -66,7 +58,7 @@ def from_pulumi(stack: str, config: Mapping[str, str]) -> Spec:
         except ConfigError as error:
             missing += [f"keys.{name}: {problem}" for problem in error.problems]
     missing += shared_values(key_values)
-    return Spec(spec.name, spec.stack, (*spec.problems, *missing), spec.root, spec.digests, spec.has_lock, key_values)
+    return replace(spec, problems=(*spec.problems, *missing), key_values=key_values)
 
 
 def pulumi_config() -> dict[str, str]:
@@ -96,24 +88,64 @@ def parse(name: str, sections: Mapping[str, Any], root: Path) -> Spec:
     """Validate each entry by itself, so that one mistake does not hide the others."""
     problems: list[str] = []
     parts: dict[str, Any] = {}
+    mistaken: set[str] = set()
+    written = _as_meant(sections, problems)
     for section, kind in SECTIONS.items():
-        value = sections.get(section)
+        value = written.get(section)
         if value is None:
             if Stack.model_fields[section].is_required():
                 problems.append(f"{section}: missing; add railwright:{section}")
+                mistaken.add(section)
             continue
-        if get_origin(kind) is dict:
+        if get_origin(kind) is dict and isinstance(value, Mapping):
             parts[section] = _entries(section, kind, value, problems)
+            mistaken |= {f"{section}.{entry}" for entry in value if entry not in parts[section]}
         elif (part := _valid(kind, value, (section,), problems)) is not None:
             parts[section] = part
-    problems += [f"{key}: no such key; {nearest(key, list(SECTIONS))}" for key in sections if key not in SECTIONS]
+        else:
+            mistaken.add(section)
+    parts |= {section: part for section in mistaken if (part := _stand_in(section, written.get(section))) is not None}
     whole = not any(info.is_required() and key not in parts for key, info in Stack.model_fields.items())
     stack = Stack.model_construct(**parts) if whole else None
-    if stack is not None and "models" in parts:
-        # A model that is itself mistaken is not missing.
-        problems += unknown_models(stack.keys, {**(sections.get("models") or {})})
+    if stack is not None:
+        problems += _references(stack, mistaken)
     has_lock, digests = _read_lock(stack, root, problems)
-    return Spec(name, stack, tuple(problems), str(root), digests, has_lock)
+    return Spec(name, stack, tuple(problems), frozenset(mistaken), str(root), digests, has_lock)
+
+
+def _as_meant(sections: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
+    """Report each unknown section, and read it as the one it was meant for, which is then not missing as well."""
+    known = list(SECTIONS)
+    meant = {section: value for section, value in sections.items() if section in SECTIONS}
+    for section, value in sections.items():
+        if section not in SECTIONS:
+            problems.append(f"{section}: no such key; {nearest(section, known)}")
+            meant.setdefault(closest(section, known) or "", value)
+    return meant
+
+
+def _stand_in(section: str, value: Any) -> Any:
+    """Stand in for a section that is missing or wrong, so that all the others are judged; None if nothing can."""
+    target = value.get("target") if isinstance(value, Mapping) else None
+    least: dict[str, Any] = {"cluster": {"name": "unread", "target": target}, "gateway": {"image": ""}}
+    if section not in SECTIONS:
+        return None
+    try:
+        return TypeAdapter(SECTIONS[section]).validate_python(least.get(section, {}))
+    except ValidationError:
+        return None
+
+
+def _references(stack: Stack, mistaken: set[str]) -> Iterator[str]:
+    """Yield what one entry says of another; an entry that is itself mistaken is not missing."""
+    if "models" not in mistaken:
+        wrong = {entry.partition(".")[2] for entry in mistaken if entry.startswith("models.")}
+        yield from unknown_models(stack.keys, {*stack.models, *wrong})
+    owners: dict[str, str] = {}
+    for name, model in stack.models.items():
+        claim = model.weights.claim
+        if claim and (owner := owners.setdefault(claim, name)) != name:
+            yield f"models.{name}.weights.claim: {claim!r} belongs to models.{owner}; each model fills its own, rename it"
 
 
 def _sections(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,10 +169,7 @@ def _decoded(text: str) -> Any:
         return text
 
 
-def _entries(section: str, kind: Any, value: Any, problems: list[str]) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        problems.append(f"{section}: {value!r} is not allowed; write one entry per name")
-        return {}
+def _entries(section: str, kind: Any, value: Mapping[Any, Any], problems: list[str]) -> dict[str, Any]:
     name_type, entry_type = get_args(kind)
     valid: dict[str, Any] = {}
     for name, entry in value.items():
@@ -171,8 +200,9 @@ def _read_lock(stack: Stack | None, root: Path, problems: list[str]) -> tuple[bo
     if not path.exists():
         return False, {}
     try:
-        digests: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError) as error:
-        problems.append(f"images.lock: {stack.images.lock!r} is not JSON ({error}); write {{image: digest}}")
-        return False, {}
-    return True, digests
+        return True, TypeAdapter(dict[str, str]).validate_json(path.read_bytes())
+    except OSError as error:
+        problems.append(f"images.lock: {stack.images.lock!r} cannot be read ({error.strerror}); name a file")
+    except ValidationError:
+        problems.append(f"images.lock: {stack.images.lock!r} is not JSON of the form {{image: digest}}; write it anew")
+    return False, {}

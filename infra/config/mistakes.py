@@ -10,14 +10,49 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-_HIDDEN = ("secret",)
-"""Keys whose value is never printed."""
+from infra.config.base import LABEL_PATTERN, LABEL_VALUE_PATTERN, NAME_PATTERN
+
+_FIXES = {
+    "greater_than": "raise it",
+    "greater_than_equal": "raise it",
+    "less_than": "lower it",
+    "less_than_equal": "lower it",
+    "string_too_short": "write more",
+    "too_short": "add one or leave it out",
+}
+"""What to do about a value, by pydantic's name of the finding; everything else is changed."""
+
+_SHAPES = {"model_type": "a mapping of keys to values", "tuple_type": "a list", "dict_type": "a mapping"}
+"""What YAML calls the shapes that pydantic asks for."""
+
+_PATTERNS = {
+    NAME_PATTERN: "lower-case letters, digits and dashes, at most 30, starting with a letter",
+    LABEL_PATTERN: "a Kubernetes label key such as example.com/row",
+    LABEL_VALUE_PATTERN: "letters, digits, dashes, dots and underscores, at most 63",
+}
+"""What our patterns mean, in words."""
+
+_LONGEST = 80
+"""Characters of a value that a sentence quotes; the key says where the rest is."""
+
+
+def closest(word: str, known: list[str]) -> str | None:
+    """Find the known word that was probably meant."""
+    return next(iter(difflib.get_close_matches(word, known, n=1, cutoff=0.6)), None)
 
 
 def nearest(word: str, known: list[str]) -> str:
     """Name the known word that was probably meant, or list what is known."""
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(sorted(known))}"
+    close = closest(word, known)
+    return f"did you mean {close!r}?" if close else f"known are: {', '.join(sorted(known)) or 'none'}"
+
+
+def quoted(value: Any, path: tuple[str, ...]) -> str:
+    """Quote a value for people; whatever may be a key's secret stays unsaid."""
+    if path[-1:] == ("secret",) or (path[:1] == ("keys",) and len(path) < 3):
+        return "a secret"
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def explain(error: ValidationError, model: Any, where: tuple[str, ...]) -> Iterator[str]:
@@ -29,21 +64,25 @@ def explain(error: ValidationError, model: Any, where: tuple[str, ...]) -> Itera
     """
     for detail in error.errors(include_url=False, include_context=True):
         path = tuple(str(part) for part in detail["loc"] if part != "[key]")
-        yield _sentence(detail, model, ".".join(where + path), path)
+        yield _sentence(detail, model, where + path, path)
 
 
-def _sentence(detail: ErrorDetails, model: Any, key: str, path: tuple[str, ...]) -> str:
-    found = "a secret" if path and path[-1] in _HIDDEN else repr(detail["input"])
+def _sentence(detail: ErrorDetails, model: Any, where: tuple[str, ...], path: tuple[str, ...]) -> str:
+    key, found = ".".join(where), quoted(detail["input"], where)
     if detail["type"] == "extra_forbidden":
         return f"{key}: no such key; {nearest(path[-1], _keys(_descend(model, path[:-1])))}"
     if detail["type"] == "missing":
         return f"{key}: missing; add it"
-    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ").removeprefix("String ")
     if detail["type"] == "value_error":
         return f"{key}: {message}" if isinstance(detail["input"], Mapping) else f"{key}: {found} is {message}"
     if detail["type"] == "literal_error":
         return f"{key}: {found} is not allowed; {nearest(str(detail['input']), _choices(detail))}"
-    return f"{key}: {found} is not allowed; it {message}"
+    if words := _PATTERNS.get(detail.get("ctx", {}).get("pattern", "")):
+        return f"{key}: {found} is not allowed; write {words}"
+    if shape := _SHAPES.get(detail["type"]):
+        return f"{key}: {found} is not allowed; write {shape}"
+    return f"{key}: {found} is not allowed; it {message}, {_FIXES.get(detail['type'], 'change it')}"
 
 
 def _choices(detail: ErrorDetails) -> list[str]:

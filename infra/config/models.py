@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from infra.config.base import LABEL_PATTERN, Duration, Frozen, Name
+from infra.config.base import Duration, Frozen, Labels, Name
 
 Positive = Annotated[int, Field(ge=1)]
 
@@ -29,7 +29,7 @@ class Weights(Frozen):
 
     host_path: str | None = None
     """Folder on each host of the pool; relative to the clone in the lab."""
-    claim: str | None = None
+    claim: Name | None = None
     """Name of a shared PersistentVolumeClaim that one download Job fills."""
     storage_class: str | None = None
     """Storage class of the claim (ReadWriteMany)."""
@@ -116,7 +116,7 @@ class Model(Frozen):
     """RDMA devices a pod asks for (count)."""
     runtime_class: str | None = None
     """Left out, the target's class for GPU pods."""
-    node_labels: dict[Annotated[str, Field(pattern=LABEL_PATTERN)], str] = Field(default={})
+    node_labels: Labels = Field(default={})
     """Labels a host must have, besides those of the pool."""
     trust_remote_code: str | None = Field(default=None, min_length=20)
     """Why code from the checkpoint may run; left out, it may not."""
@@ -125,3 +125,11 @@ class Model(Frozen):
     """More environment for the engine."""
     engine_args: tuple[str, ...] = ()
     """More arguments for the engine; none that the plan sets itself."""
+
+    @model_validator(mode="after")
+    def _typical_is_served(self) -> Self:
+        if self.typical_len and self.typical_len > self.max_model_len:
+            raise ValueError(
+                f"typical_len={self.typical_len} is longer than max_model_len={self.max_model_len}; lower it"
+            )
+        return self

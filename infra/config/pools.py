@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from infra.catalog.boards import BOARDS
-from infra.config.base import LABEL_PATTERN, Frozen
+from infra.config.base import Frozen, Labels
 
 BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "lab-host"]
 
@@ -23,7 +23,7 @@ class Pool(Frozen):
     fabric: Literal["roce", "infiniband", "none"] = "none"
     hosts_per_leaf: Annotated[int, Field(ge=1, le=256)] = 16
     """Hosts one switch hop apart (count)."""
-    labels: dict[Annotated[str, Field(pattern=LABEL_PATTERN)], str] = Field(default={})
+    labels: Labels = Field(default={})
     """Labels of your own on each host of the pool."""
 
     @model_validator(mode="after")

@@ -41,6 +41,8 @@ class Spec:
     """None when a part that everything needs is missing or wrong."""
     problems: tuple[str, ...]
     """One sentence for each mistake in the shape of the spec."""
+    mistaken: frozenset[str] = frozenset()
+    """What is there and wrong, such as ``gateway`` or ``pools.large``: what hangs on it cannot be judged."""
     root: str = "."
     """Folder that relative paths start from: the clone."""
     digests: Mapping[str, str] = field(default_factory=dict)

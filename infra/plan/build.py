@@ -17,31 +17,31 @@ from infra.errors import ConfigError
 from infra.plan.envoy import TEARDOWN
 from infra.plan.facts import GatewayPlan, ModelPlan, Plan, PodMemory, PoolPlan, Refusal
 from infra.plan.lifecycle import rollover, shutdown, startup
-from infra.plan.placement import Placement, place
+from infra.plan.placement import POD_CPU_SHARE, Placement, place
 from infra.plan.refusals import fit, lifecycle, wiring
 from infra.plan.sizing import BF16_BYTES, CPU_RUNTIME_BYTES, architecture_of, size
 from infra.units import GIB
-
-POD_CPU_SHARE = 0.9
-"""Share of a host's CPUs that its model pods may request; the rest is for the operators' pods."""
 
 
 def build(spec: Spec, stack: Stack) -> Plan:
     """Compute the plan; what cannot work becomes a refusal in it, never an exception."""
     target = TARGETS[stack.cluster.target]
     pools = {name: PoolPlan(name, pool, BOARDS[pool.board], target) for name, pool in stack.pools.items()}
-    refusals = list(_unknown_names(stack))
+    refusals = list(_unknown_names(stack, spec.mistaken))
     known = {name: model for name, model in stack.models.items() if _is_known(model, stack)}
     models = tuple(_models(spec, known, pools))
     gateway = _gateway(spec, stack)
-    lock = {"lock": stack.images.lock, "has_lock": spec.has_lock}
-    refusals += lifecycle.check_gateway(gateway)
-    refusals += wiring.check_gateway(gateway, **lock)  # type: ignore[arg-type]  # two keywords of two types
+    # An image section that is mistaken may well name a lock; names without digest then wait for it.
+    lock = "images.lock" if "images" in spec.mistaken else stack.images.lock
+    judged = None if "gateway" in spec.mistaken else gateway
+    if judged:
+        refusals += lifecycle.check_gateway(judged)
+        refusals += wiring.check_gateway(judged, lock=lock, has_lock=spec.has_lock)
     refusals += _lab_boards(pools.values(), target)
     for model in models:
         refusals += fit.check(model)
-        refusals += lifecycle.check(model, gateway)
-        refusals += wiring.check(model, **lock)  # type: ignore[arg-type]  # two keywords of two types
+        refusals += lifecycle.check(model, judged)
+        refusals += wiring.check(model, lock=lock, has_lock=spec.has_lock)
     notes = tuple(_notes(spec, stack, models))
     return Plan(spec.name, stack.cluster.name, target, tuple(pools.values()), models, gateway, tuple(refusals), notes)
 
@@ -129,8 +129,15 @@ def _pod_memory(model: Model, pool: PoolPlan) -> PodMemory:
 
 
 def _per_host(model: Model, pool: PoolPlan) -> int:
-    by_memory = pool.board.memory_gib * GIB // max(1, _pod_memory(model, pool).limit)
-    return min(by_memory, pool.board.gpus // model.tensor_parallel) if pool.board.gpu else by_memory
+    board = pool.board
+    rooms = [board.memory_gib * GIB // max(1, _pod_memory(model, pool).limit)]
+    if board.gpu:
+        rooms.append(board.gpus // model.tensor_parallel)
+    if model.cpus:
+        rooms.append(int(board.cpus * POD_CPU_SHARE / model.cpus))
+    if model.rdma_devices:
+        rooms.append(pool.rdma_devices // model.rdma_devices)
+    return min(rooms)
 
 
 def _cpus(model: Model, pool: PoolPlan) -> float:
@@ -160,13 +167,13 @@ def _is_known(model: Model, stack: Stack) -> bool:
     return model.pool in stack.pools and has_shape and engine_for(model.engine, _version(model)) is not None
 
 
-def _unknown_names(stack: Stack) -> Iterator[Refusal]:
+def _unknown_names(stack: Stack, mistaken: frozenset[str]) -> Iterator[Refusal]:
     for name, model in stack.models.items():
-        if model.pool not in stack.pools:
+        if model.pool not in stack.pools and not mistaken & {"pools", f"pools.{model.pool}"}:
             fix = _nearest(model.pool, stack.pools, "pools")
             yield Refusal("RW-301", f"models.{name}.pool", f"{model.pool!r} is not a pool of this stack", fix)
         if model.shape is None and model.architecture not in ARCHITECTURES:
-            fix = _nearest(model.architecture, ARCHITECTURES, "the catalog") + ", or give its shape"
+            fix = f"give its shape, or: {_nearest(model.architecture, ARCHITECTURES, 'the catalog')}"
             yield Refusal("RW-101", f"models.{name}.architecture", f"{model.architecture!r} has no known shape", fix)
         if engine_for(model.engine, _version(model)) is None:
             oldest = ".".join(str(part) for part in ENGINES[model.engine][-1].since)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from infra.config.pools import Pool
 from infra.units import ceil_div
 
+POD_CPU_SHARE = 0.9
+"""Share of a host's CPUs that its model pods may request; the rest is for the operators' pods."""
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:

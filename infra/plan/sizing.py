@@ -9,7 +9,7 @@ from infra.catalog.engines import Engine
 from infra.catalog.models import Architecture
 from infra.config.models import Model
 from infra.errors import ConfigError
-from infra.units import GIB
+from infra.units import GIB, ceil_div
 
 BF16_BYTES = 2
 """Bytes per value of weights and cache. Source: IEEE 754 derivative bfloat16."""
@@ -44,6 +44,8 @@ class Memory:
     """Of one token on one rank."""
     kv_tokens: int
     """Tokens the pool holds, in whole blocks; one block is the engine's own."""
+    block_tokens: int
+    """Tokens in one block; a request never shares its last one."""
 
     def longest(self, max_context: int) -> int:
         """Longest request that fits (tokens)."""
@@ -51,7 +53,7 @@ class Memory:
 
     def concurrency(self, length: int) -> int:
         """Requests of one length that fit at once (count)."""
-        return max(0, self.kv_tokens // length)
+        return self.kv_tokens // (ceil_div(length, self.block_tokens) * self.block_tokens)
 
 
 def architecture_of(model: Model, known: Architecture | None) -> Architecture:
@@ -115,5 +117,6 @@ def _memory(
     total: int, usable: int, weights: int, activation: int, runtime: int, graphs: int, per_token: int, engine: Engine
 ) -> Memory:
     pool = usable - weights - activation - runtime - graphs
-    blocks = max(0, pool // (per_token * engine.block_tokens) - 1)
-    return Memory(total, usable, weights, activation, runtime, graphs, pool, per_token, blocks * engine.block_tokens)
+    block = engine.block_tokens
+    tokens = max(0, pool // (per_token * block) - 1) * block
+    return Memory(total, usable, weights, activation, runtime, graphs, pool, per_token, tokens, block)

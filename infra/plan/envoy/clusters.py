@@ -41,7 +41,7 @@ def cluster(upstream: Upstream) -> dict[str, Any]:
             "endpoints": [{"lb_endpoints": [{"endpoint": {"address": socket(upstream.host, upstream.port)}}]}],
         },
         "load_balancing_policy": {"policies": [{"typed_extension_config": _least_request()}]},
-        # Only when all are left out are all used again: better than refusing everyone, and dead ones get nothing before.
+        # Only when all are left out are all used again, which is better than refusing everyone.
         "common_lb_config": {"healthy_panic_threshold": {"value": 1.0}},
         "circuit_breakers": {"thresholds": [_thresholds()]},
         "outlier_detection": _outliers(),

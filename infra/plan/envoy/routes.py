@@ -8,7 +8,7 @@ from typing import Any
 
 from infra.plan.envoy.form import extension, seconds
 from infra.plan.envoy.replies import Refusal, direct, escape
-from infra.plan.envoy.spec import GatewayRoutes, Upstream
+from infra.plan.envoy.spec import GatewayRoutes, Scopes
 
 NAMESPACE = "railwright"
 """Dynamic metadata namespace in which the filters leave what they learnt of a request."""
@@ -36,7 +36,12 @@ _NO_PATH_MODEL = Refusal(404, "model_not_found", f"The model of this URL {_NO_FO
 
 def route_configuration(routes: GatewayRoutes) -> dict[str, Any]:
     """Build the whole table; every request that no route serves meets a refusal, none passes unrouted."""
-    table = [*_inference(routes), *_model_list(routes), _route("unknown-url", {"prefix": "/"}, direct(_NO_PATH))]
+    scopes = routes.scopes
+    table = [
+        *_inference(routes, scopes),
+        *_model_list(routes, scopes),
+        _route("unknown-url", {"prefix": "/"}, direct(_NO_PATH)),
+    ]
     return {
         "name": "api",
         "virtual_hosts": [{"name": "api", "domains": ["*"], "routes": table}],
@@ -49,7 +54,7 @@ def cluster_name(model: str) -> str:
     return f"model/{model}"
 
 
-def _inference(routes: GatewayRoutes) -> list[dict[str, Any]]:
+def _inference(routes: GatewayRoutes, scopes: Scopes) -> list[dict[str, Any]]:
     path = {"safe_regex": {"regex": _INFERENCE}}
     post = path | {"headers": [_header(":method", {"exact": "POST"})]}
     typed = path | {"headers": [*post["headers"], _header("content-type", {"safe_regex": {"regex": _JSON}})]}
@@ -57,20 +62,20 @@ def _inference(routes: GatewayRoutes) -> list[dict[str, Any]]:
         _route("wrong-method", path | {"headers": [_not_method("POST")]}, direct(_wrong_method("POST"))),
         _route("no-json-type", path | {"headers": [_not_json()]}, direct(_NO_JSON_TYPE)),
         _route("bad-json", typed | {"dynamic_metadata": [_metadata("body", {"exact": "bad"})]}, direct(_BAD_JSON)),
-        *[route for upstream in routes.models for route in _model(routes, upstream, typed)],
+        *[route for upstream in routes.models for route in _model(routes, scopes, upstream.model, typed)],
         _route("no-model", typed | {"dynamic_metadata": [_no_model()]}, direct(_NO_MODEL, "model")),
         _route("unknown-model", typed, direct(_NO_BODY_MODEL, "model")),
     ]
 
 
-def _model(routes: GatewayRoutes, upstream: Upstream, typed: dict[str, Any]) -> list[dict[str, Any]]:
+def _model(routes: GatewayRoutes, scopes: Scopes, model: str, typed: dict[str, Any]) -> list[dict[str, Any]]:
     """Route one model twice: streams may not fall silent, whole answers are silent until they are done."""
-    scopes = _scopes(routes, upstream.model)
-    if scopes is None:
+    opened = _opened(scopes, model)
+    if opened is None:
         return []
-    wanted = [_metadata("model", {"exact": upstream.model}), scopes]
+    wanted = [_metadata("model", {"exact": model}), opened]
     streamed = {"filter": NAMESPACE, "path": [{"key": "stream"}], "value": {"bool_match": True}}
-    name = cluster_name(upstream.model)
+    name = cluster_name(model)
     return [
         _route(f"{name}/stream", typed | {"dynamic_metadata": [*wanted, streamed]}, _to(routes, name, stream=True)),
         _route(name, typed | {"dynamic_metadata": wanted}, _to(routes, name, stream=False)),
@@ -104,27 +109,27 @@ def _to(routes: GatewayRoutes, cluster: str, *, stream: bool) -> dict[str, Any]:
 _PREVIOUS_HOSTS = "envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"
 
 
-def _model_list(routes: GatewayRoutes) -> list[dict[str, Any]]:
+def _model_list(routes: GatewayRoutes, scopes: Scopes) -> list[dict[str, Any]]:
     """Answer /v1/models from the configuration, to each scope only what it opens."""
     table: list[dict[str, Any]] = []
     for methods in ({"path": "/v1/models"}, {"prefix": "/v1/models/"}):
         get = methods | {"headers": [_header(":method", {"safe_regex": {"regex": "GET|HEAD"}}, invert=True)]}
         table.append(_route("wrong-method", get, direct(_wrong_method("GET"))))
-    for number, models in enumerate(routes.scopes):
+    for number, models in enumerate(scopes):
         own = {"dynamic_metadata": [_metadata("scope", {"exact": str(number)})]}
         rows = {"object": "list", "data": [_model_row(model) for model in models]}
         table.append(_route("models", {"path": "/v1/models"} | own, _json_reply(rows)))
     for upstream in routes.models:
-        if scopes := _scopes(routes, upstream.model):
-            match = {"path": f"/v1/models/{upstream.model}", "dynamic_metadata": [scopes]}
+        if opened := _opened(scopes, upstream.model):
+            match = {"path": f"/v1/models/{upstream.model}", "dynamic_metadata": [opened]}
             table.append(_route("model", match, _json_reply(_model_row(upstream.model))))
     table.append(_route("unknown-model", {"prefix": "/v1/models/"}, direct(_NO_PATH_MODEL, "model")))
     return table
 
 
-def _scopes(routes: GatewayRoutes, model: str) -> dict[str, Any] | None:
+def _opened(scopes: Scopes, model: str) -> dict[str, Any] | None:
     """Match the callers whose scope holds a model; None when no key opens it."""
-    numbers = [str(number) for number, models in enumerate(routes.scopes) if model in models]
+    numbers = [str(number) for number, models in enumerate(scopes) if model in models]
     matches = [{"string_match": {"exact": number}} for number in numbers]
     if not matches:
         return None

@@ -7,6 +7,9 @@ from datetime import timedelta
 
 from infra.units import GIB, MIB
 
+Scopes = tuple[tuple[str, ...], ...]
+"""Distinct sets of models that keys open; the place of a set is its number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
@@ -68,6 +71,6 @@ class GatewayRoutes:
         return tuple(upstream.model for upstream in self.models if key.may_use(upstream.model))
 
     @property
-    def scopes(self) -> tuple[tuple[str, ...], ...]:
-        """Distinct sets of models that keys open: routes are written per scope, so they do not grow with keys."""
+    def scopes(self) -> Scopes:
+        """Sets of models that keys open, each once: routes are written per scope, so they do not grow with keys."""
         return tuple(dict.fromkeys(self.opened_by(key) for key in self.keys))

@@ -9,9 +9,9 @@ from infra.plan.manifests.base import Manifest, namespace
 
 def namespaces(plan: Plan) -> dict[str, Manifest]:
     """The namespaces of models and gateway, each with the strictest Pod Security level that it can have."""
-    on_hosts = any(item.weights_path or item.engine_path for item in plan.models)
-    # Volumes from the host are beyond the baseline level; claims are not.
-    level = "privileged" if on_hosts else "restricted"
+    # Volumes from the host and locked memory for RDMA are beyond the baseline level; all else is restricted.
+    beyond = any(item.weights_path or item.engine_path or item.model.rdma_devices for item in plan.models)
+    level = "privileged" if beyond else "restricted"
     return {
         "namespace-models": namespace(model.NAMESPACE, pod_security=level),
         "namespace-gateway": namespace(gateway.NAMESPACE, pod_security="restricted"),

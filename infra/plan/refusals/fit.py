@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from math import ceil
 
 from infra.plan.facts import ModelPlan, Refusal
+from infra.plan.placement import POD_CPU_SHARE
+from infra.plan.sizing import MAX_SEQS
 from infra.units import GIB, gib
 
 
@@ -44,7 +46,12 @@ def _memory(plan: ModelPlan) -> Iterator[Refusal]:
         yield _refuse(plan, "tensor_parallel", found, _more_ranks(plan))
     elif longest < model.max_model_len:
         found = f"one request of {model.max_model_len} tokens, the KV cache holds {memory.kv_tokens}"
-        yield _refuse(plan, "max_model_len", found, f"set it to {longest} or lower, or {_more_ranks(plan)}")
+        fix = f"set it to {longest} or lower, or {_more_ranks(plan)}" if longest else _more_ranks(plan)
+        yield _refuse(plan, "max_model_len", found, fix)
+    elif model.concurrency > MAX_SEQS:
+        found = f"{model.concurrency} requests at once, the engine runs {MAX_SEQS} in one batch"
+        fix = f"set it to {MAX_SEQS} or lower, and raise models.{plan.name}.replicas"
+        yield _refuse(plan, "concurrency", found, fix)
     elif memory.concurrency(_typical(plan)) < model.concurrency:
         found = f"{model.concurrency} requests of {_typical(plan)} tokens, the KV cache holds {memory.kv_tokens}"
         fix = f"set it to {memory.concurrency(_typical(plan))} or lower, or raise models.{plan.name}.replicas"
@@ -52,6 +59,10 @@ def _memory(plan: ModelPlan) -> Iterator[Refusal]:
 
 
 def _place(plan: ModelPlan) -> Iterator[Refusal]:
+    share = round(plan.pool.board.cpus * POD_CPU_SHARE, 1)
+    if plan.model.cpus and plan.model.cpus > share:
+        found = f"{plan.model.cpus:g} CPUs per pod, a host of pool {plan.pool.name!r} has {share:g} for models"
+        yield _refuse(plan, "cpus", found, f"set it to {share:g} or lower, or leave it out")
     if plan.placement.unplaced and plan.placement.replicas_per_host:
         fits = plan.model.replicas - plan.placement.unplaced
         usable = plan.pool.pool.hosts - plan.pool.pool.spare_hosts

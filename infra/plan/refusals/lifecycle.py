@@ -8,9 +8,10 @@ from infra.plan.facts import GatewayPlan, ModelPlan, Refusal
 from infra.units import duration
 
 
-def check(plan: ModelPlan, gateway: GatewayPlan) -> Iterator[Refusal]:
-    """Yield what cannot work for one model behind the gateway."""
-    yield from _stop(plan, gateway.longest_answer)
+def check(plan: ModelPlan, gateway: GatewayPlan | None) -> Iterator[Refusal]:
+    """Yield what cannot work for one model behind the gateway, as far as the gateway is known."""
+    if gateway:
+        yield from _stop(plan, gateway.longest_answer)
     yield from _start(plan)
     yield from _roll(plan)
 
@@ -68,7 +69,7 @@ def _roll(plan: ModelPlan) -> Iterator[Refusal]:
         fix = f"set it to {replicas - 1}" if replicas > 1 else "leave it out, or set replicas to 2"
         yield _refuse("RW-204", plan, "min_available", found, fix)
     elif roll.min_available == 0:
-        fix = "set it to 1 or more, or leave it out"
+        fix = f"set it to {replicas - 1}, or leave it out" if replicas > 1 else "leave it out, or set replicas to 2"
         yield _refuse("RW-204", plan, "min_available", "0, so all replicas may be evicted at once", fix)
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
+from infra.plan.engine_args import arguments
 from infra.plan.facts import GatewayPlan, ModelPlan, Refusal
 from infra.plan.labels import host_labels
 
-_DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
+_DIGEST = re.compile(r"[^@\s]@sha256:[0-9a-f]{64}\Z")
 
 _REMOTE_CODE = ("--trust-remote-code", "--trust_remote_code")
 """Spellings of the flag that runs code from a checkpoint. Source: vLLM's argument parser takes both."""
+
+
+_SHORT = {"-tp": "--tensor-parallel-size"}
+"""Short spellings of what the plan sets. Source: vLLM's argument parser."""
 
 
 def check(plan: ModelPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
@@ -22,6 +28,7 @@ def check(plan: ModelPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
     yield from _rdma(plan)
     yield from _host_paths(plan)
     yield from check_image(plan.image, f"models.{plan.name}.image", lock=lock, has_lock=has_lock)
+    yield from _engine_args(plan)
     args = [arg for arg in plan.model.engine_args if arg.split("=")[0] in _REMOTE_CODE]
     if args and not plan.model.trust_remote_code:
         found = f"{args[0]!r} runs code from the checkpoint"
@@ -36,12 +43,14 @@ def check_gateway(plan: GatewayPlan, *, lock: str, has_lock: bool) -> Iterator[R
 
 def check_image(image: str, key: str, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
     """Yield a reference without digest; a lock that is still to be written is waited for."""
-    if _DIGEST.search(image) or (lock and not has_lock and not _tag(image)):
+    name, at, _ = image.partition("@")
+    tag = _tag(name)
+    if _DIGEST.search(image) or (lock and not has_lock and name and not at and not tag):
         return
-    tag = _tag(image)
-    found = f"{image!r} has the mutable tag {tag!r} and no digest" if tag else f"{image!r} has no digest"
-    where = f", or add it to {lock}" if lock else ""
-    yield Refusal("RW-402", key, found, f"write it as {image.removesuffix(f':{tag}')}@sha256:<digest>{where}")
+    what = f"has the mutable tag {tag!r} and no digest" if tag else "has no digest"
+    found = f"{image!r} {'has a digest that is not sha256 with 64 hex digits' if at else what}"
+    where = f", or add it to {lock}" if lock and not at else ""
+    yield Refusal("RW-402", key, found, f"write it as {name.removesuffix(f':{tag}')}@sha256:<digest>{where}")
 
 
 def _runtime_class(plan: ModelPlan) -> Iterator[Refusal]:
@@ -87,6 +96,20 @@ def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
         yield Refusal("RW-301", f"models.{plan.name}.rdma_devices", found, f"set it to {offered}, or change the pool")
 
 
+def _engine_args(plan: ModelPlan) -> Iterator[Refusal]:
+    """Yield an argument that the plan gives too; the engine would take the last one and run what was not planned."""
+    bare = replace(plan, model=plan.model.model_copy(update={"engine_args": ()}))
+    ours = {_flag(arg) for arg in arguments(bare)} - {_flag(arg) for arg in _REMOTE_CODE}
+    for arg in plan.model.engine_args:
+        if _flag(arg) in ours:
+            found = f"{arg!r}, the plan sets {_flag(arg)} itself"
+            yield Refusal("RW-501", f"models.{plan.name}.engine_args", found, "drop it, and change what the plan reads")
+
+
+def _flag(arg: str) -> str:
+    name = arg.partition("=")[0]
+    return _SHORT.get(name, name.replace("_", "-"))
+
+
 def _tag(image: str) -> str:
-    _, _, tag = image.rpartition("/")[2].partition("@")[0].partition(":")
-    return tag
+    return image.rpartition("/")[2].partition(":")[2]

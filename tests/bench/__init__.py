@@ -1,0 +1,1 @@
+"""Timings: figures with their history, never assertions."""

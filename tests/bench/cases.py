@@ -1,0 +1,123 @@
+"""What is timed, how, and what it should take."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lab import env, paths
+
+Timing = tuple[float, str]
+"""Seconds, and what one should know about them."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One timing with the time it should take on 2 cores (s)."""
+
+    take: Callable[[], Timing]
+    goal_s: int
+
+
+def run(*argv: str, cwd: Path | None = None, extra: Mapping[str, str] | None = None) -> tuple[float, str]:
+    """Run a program that must succeed; seconds and what it printed."""
+    start = time.monotonic()
+    done = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd or paths.repo_root(),
+        env={**env.for_programs(), **(extra or {})},
+    )
+    if done.returncode:
+        raise SystemExit(f"{' '.join(argv)} failed with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return time.monotonic() - start, done.stdout
+
+
+def infra_plan() -> Timing:
+    """Plan the example of 125 hosts; median of five."""
+    infra = str(Path(sys.executable).with_name("infra"))
+    times = [run(infra, "plan", "stacks/Pulumi.bare-b300.yaml")[0] for _ in range(5)]
+    return statistics.median(times), f"median of 5, from {min(times):.2f} to {max(times):.2f}"
+
+
+def preview(hosts: int) -> Timing:
+    """Preview the lab's stack with its first pool at some size, in a project of its own; nothing is touched."""
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder)
+        text = yaml.safe_load((paths.repo_root() / "Pulumi.yaml").read_text())
+        (project / "Pulumi.yaml").write_text(yaml.safe_dump({**text, "main": str(paths.repo_root() / "infra")}))
+        stack = yaml.safe_load((paths.repo_root() / "stacks/Pulumi.lab.yaml").read_text())
+        stack.pop("encryptionsalt", None)
+        stack["config"]["railwright:pools"]["b300"]["hosts"] = hosts
+        (project / "stacks").mkdir()
+        (project / "stacks/Pulumi.bench.yaml").write_text(yaml.safe_dump(stack))
+        (project / "state").mkdir()
+        extra = {"PULUMI_BACKEND_URL": (project / "state").as_uri()}
+        run("pulumi", "stack", "init", "bench", cwd=project, extra=extra)
+        seconds, shown = run("pulumi", "preview", "-s", "bench", "--json", cwd=project, extra=extra)
+    steps: dict[str, Any] = json.loads(shown[shown.index("{") :])["changeSummary"]
+    return seconds, f"{sum(steps.values())} resources, policies on"
+
+
+def no_change_up() -> Timing:
+    """``pulumi up`` of the lab's stack when nothing has changed."""
+    seconds, _ = run("pulumi", "up", "--yes", "--skip-preview", "-s", "lab", "--expect-no-changes")
+    return seconds, "policies on"
+
+
+def warm_up() -> Timing:
+    """``lab down``, then ``make up`` to the first token, with all tools built and the state kept."""
+    lab = str(Path(sys.executable).with_name("lab"))
+    run(lab, "down")
+    seconds, shown = run("make", "up")
+    return seconds, (shown.strip().splitlines() or [""])[-1][:80]
+
+
+def cold_set_up() -> Timing:
+    """A fresh clone with an empty cache in a folder of its own; takes most of an hour."""
+    with tempfile.TemporaryDirectory() as folder:
+        clone, cache = Path(folder, "clone"), Path(folder, "cache")
+        run("git", "clone", "--quiet", str(paths.repo_root()), str(clone))
+        own = {
+            "RAILWRIGHT_CACHE": str(cache),
+            "GOCACHE": f"{cache}/go-build",
+            "GOMODCACHE": f"{cache}/go-mod",
+            "PIP_CACHE_DIR": f"{cache}/pip",
+            "PATH": os.environ["PATH"],
+        }
+        try:
+            seconds, _ = run("make", "up", cwd=clone, extra=own)
+        finally:
+            subprocess.run(["make", "down"], cwd=clone, check=False, capture_output=True)
+            subprocess.run(["chmod", "-R", "u+w", folder], check=False)
+            shutil.rmtree(cache, ignore_errors=True)
+    return seconds, "all tools built, engine installed"
+
+
+CASES = {
+    "infra-plan": Case(infra_plan, 1),
+    "preview-10-hosts": Case(partial(preview, 10), 10),
+    "preview-1000-hosts": Case(partial(preview, 1000), 10),
+    "up-no-change": Case(no_change_up, 15),
+    "warm-first-token": Case(warm_up, 180),
+    "cold-set-up": Case(cold_set_up, 35 * 60),
+}
+"""By name, in the order they run."""
+
+LONG = {"cold-set-up"}
+"""Cases that run only when named."""
