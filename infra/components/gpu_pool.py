@@ -10,6 +10,7 @@ import pulumi_kubernetes as k8s
 
 from infra.components.objects import create
 from infra.plan.facts import PoolPlan
+from infra.plan.labels import host_labels, host_resources
 from infra.plan.manifests.base import Manifest
 
 
@@ -28,10 +29,21 @@ class GpuPool(pulumi.ComponentResource):
     """Provide the hosts of one pool; the number of resources does not grow with them."""
 
     def __init__(self, name: str, args: GpuPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("railwright:pools:GpuPool", name, {}, opts)
+        super().__init__("railwright:pools:GpuPool", name, {"provides": _provides(args)}, opts)
         child = pulumi.ResourceOptions(parent=self)
         for part, manifest in args.objects.items():
             create(f"{name}-{part}", manifest, child)
         for host, fields in args.patches.items():
             k8s.core.v1.NodePatch(f"{name}-{host}", metadata=fields["metadata"], opts=child)
         self.register_outputs({"hosts": args.plan.pool.hosts, "gpus": args.plan.gpus})
+
+
+def _provides(args: GpuPoolArgs) -> Manifest | None:
+    """What hosts offer that no object of the stack describes, for the policies to judge pods by."""
+    if args.objects or args.patches:
+        return None
+    return {
+        "labels": host_labels(args.plan),
+        "resources": host_resources(args.plan),
+        "runtimeClasses": [args.plan.runtime_class] if args.plan.runtime_class else [],
+    }

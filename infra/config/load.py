@@ -145,7 +145,7 @@ def _references(stack: Stack, mistaken: set[str]) -> Iterator[str]:
     for name, model in stack.models.items():
         claim = model.weights.claim
         if claim and (owner := owners.setdefault(claim, name)) != name:
-            yield f"models.{name}.weights.claim: {claim!r} belongs to models.{owner}; each model fills its own, rename it"
+            yield f"models.{name}.weights.claim: {claim!r} belongs to models.{owner}; each model has its own, rename it"
 
 
 def _sections(config: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,10 +78,8 @@ def _sentence(detail: ErrorDetails, model: Any, where: tuple[str, ...], path: tu
         return f"{key}: {message}" if isinstance(detail["input"], Mapping) else f"{key}: {found} is {message}"
     if detail["type"] == "literal_error":
         return f"{key}: {found} is not allowed; {nearest(str(detail['input']), _choices(detail))}"
-    if words := _PATTERNS.get(detail.get("ctx", {}).get("pattern", "")):
+    if words := _PATTERNS.get(detail.get("ctx", {}).get("pattern", "")) or _SHAPES.get(detail["type"]):
         return f"{key}: {found} is not allowed; write {words}"
-    if shape := _SHAPES.get(detail["type"]):
-        return f"{key}: {found} is not allowed; write {shape}"
     return f"{key}: {found} is not allowed; it {message}, {_FIXES.get(detail['type'], 'change it')}"
 
 

@@ -35,7 +35,6 @@ def arguments(plan: ModelPlan) -> list[str]:
         f"--tensor-parallel-size={model.tensor_parallel}",
         # Without it vLLM aborts running answers on SIGTERM.
         f"--shutdown-timeout={plan.shutdown.drain}",
-        "--enable-force-include-usage",
     ]
     if gpu:
         args.append(f"--gpu-memory-utilization={plan.engine.utilisation}")
@@ -54,6 +53,8 @@ def environment(plan: ModelPlan) -> dict[str, str]:
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",
         "PYTHONHASHSEED": "0",
+        # The front gives its engine ten minutes by default, whatever the probe allows.
+        "VLLM_ENGINE_READY_TIMEOUT_S": str(plan.startup.budget),
         "HOME": CACHE_PATH,
         "VLLM_CACHE_ROOT": f"{CACHE_PATH}/vllm",
         "TORCHINDUCTOR_CACHE_DIR": f"{CACHE_PATH}/inductor",
@@ -62,7 +63,7 @@ def environment(plan: ModelPlan) -> dict[str, str]:
     if plan.pool.board.gpu is None:
         env["VLLM_CPU_KVCACHE_SPACE"] = str(round(plan.memory.kv_pool / GIB) or 1)
     if plan.model.engine_mount:
-        env["PYTHONPATH"] = f"{plan.model.engine_mount.mount_path}/site-packages"
+        env["PYTHONPATH"] = plan.model.engine_mount.mount_path
     if plan.model.rdma_devices:
         env |= {"NCCL_IB_DISABLE": "0", "NCCL_NET": "IB"}
     return env | plan.model.engine_env

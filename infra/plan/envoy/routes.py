@@ -91,7 +91,8 @@ def _to(routes: GatewayRoutes, cluster: str, *, stream: bool) -> dict[str, Any]:
         "retriable_status_codes": [503],
         "num_retries": 2,
         "retry_host_predicate": [extension("envoy.retry_host_predicates.previous_hosts", _PREVIOUS_HOSTS)],
-        "host_selection_retry_max_attempts": 3,
+        # Draws until one misses the replicas already tried; with two replicas one of eight draws does.
+        "host_selection_retry_max_attempts": 100,
         "retry_back_off": {"base_interval": "0.05s", "max_interval": "1s"},
     }
     return {

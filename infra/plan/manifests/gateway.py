@@ -144,7 +144,6 @@ def _pod(plan: GatewayPlan) -> Manifest:
 def _container(plan: GatewayPlan) -> Manifest:
     gateway = plan.gateway
     ready = {"httpGet": {"path": "/ready", "port": "stats"}}
-    workers = str(ceil(gateway.resources.cpus))
     stop = pre_stop_command(admin_port=ADMIN_PORT, pre_stop=gateway.pre_stop, drain=gateway.drain)
     memory = f"{_memory_mib(plan)}Mi"
     return {
@@ -152,7 +151,15 @@ def _container(plan: GatewayPlan) -> Manifest:
         "image": plan.image,
         "imagePullPolicy": "IfNotPresent",
         "command": ["envoy"],
-        "args": ["--config-path", f"{CONFIG_FOLDER}/envoy.json", "--concurrency", workers, "--disable-hot-restart"],
+        "args": [
+            f"--config-path={CONFIG_FOLDER}/envoy.json",
+            f"--concurrency={ceil(gateway.resources.cpus)}",
+            # At the level below, Envoy prints pages about messages that are work in progress.
+            "--log-level=error",
+            # Without it Envoy wants shared memory and a user of its own.
+            "--disable-hot-restart",
+            "--file-flush-interval-msec=1000",
+        ],
         "ports": [
             {"name": "http", "containerPort": gateway.port},
             {"name": "stats", "containerPort": STATS_PORT},
@@ -168,6 +175,13 @@ def _container(plan: GatewayPlan) -> Manifest:
         },
         "startupProbe": ready | {"periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 60},
         "readinessProbe": ready | {"periodSeconds": 2, "timeoutSeconds": 2, "failureThreshold": 1},
+        # Not /ready: that fails on purpose while a pod drains.
+        "livenessProbe": {
+            "tcpSocket": {"port": "stats"},
+            "periodSeconds": 10,
+            "timeoutSeconds": 5,
+            "failureThreshold": 6,
+        },
         "lifecycle": {"preStop": {"exec": {"command": stop}}},
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": [{"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True}],

@@ -1,0 +1,212 @@
+"""The console script ``lab``: one function per verb.
+
+Exit codes: 0 done, 1 failed, 2 refused and nothing touched, 3 cannot tell, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+
+from infra.errors import CheckError, ConfigError, RailwrightError, Unknown
+from lab import paths
+from lab.lock import only_one
+from lab.steps import StepError
+
+FAILED, REFUSED, UNKNOWN, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes; the last is what shells give to a program that Ctrl-C ended."""
+
+# Each verb imports what it needs when it runs: `lab env` is part of every new shell and must not wait for the rest.
+
+
+def up(args: argparse.Namespace) -> int:
+    """Make the machine a lab, bring the stack up, and ask the first question."""
+    from lab.progress import view
+    from lab.steps import Run
+    from lab.up import Up, logs
+
+    work = Up(simulated=args.simulated, with_stack=not args.no_stack)
+    with only_one(_lock()), view() as shown:
+        Run(work.steps(), logs(), shown).run()
+    if answer := work.answer:
+        print(f"\nmodel {answer.model!r} says: {answer.text!r}")
+        print(f"{answer.tokens} tokens in {answer.total_s:.2f} s, the first after {answer.first_token_s:.2f} s")
+    print('\nnext: eval "$(lab env)", then pulumi, kubectl and OpenAI clients work; `lab status` shows the parts')
+    return 0
+
+
+def down(args: argparse.Namespace) -> int:
+    """End the lab, and with --purge remove its state too."""
+    from lab.cluster.stop import stop
+
+    with only_one(_lock()):
+        stop(_say, purge=args.purge)
+        if args.purge:
+            # Links into the cache go, what they lead to stays.
+            shutil.rmtree(paths.state_dir())
+    print("nothing of the lab is left" if args.purge else "the lab is down; `lab up` brings it back as it was")
+    return 0
+
+
+def status(args: argparse.Namespace) -> int:
+    """Show each part: version, state, memory, since when."""
+    from rich.console import Console
+
+    from lab.cluster.status import as_json, as_table
+    from lab.cluster.status import status as look
+
+    found = look()
+    if args.json:
+        print(as_json(found))
+    elif found.kind == "none":
+        print(f"lab {found.lab_id} is down; `lab up` brings it up")
+    else:
+        Console(width=None if sys.stdout.isatty() else 200).print(as_table(found))
+    return 0 if found.works else FAILED
+
+
+def logs(args: argparse.Namespace) -> int:
+    """Print the log of one part."""
+    from lab.cluster.logs import logs as lines
+
+    for line in lines(args.part, follow=args.follow):
+        print(line, flush=args.follow)
+    return 0
+
+
+def kubeconfig(args: argparse.Namespace) -> int:
+    """Print the path of the kubeconfig."""
+    path = paths.state_dir() / "kubeconfig"
+    if not path.exists():
+        raise ConfigError(f"lab — has no kubeconfig at {path} — it is made with the cluster — run `lab up`")
+    print(path)
+    return 0
+
+
+def doctor(args: argparse.Namespace) -> int:
+    """Find what is wrong, and say how to put it right."""
+    from lab.cluster.doctor import doctor as look
+
+    findings = look()
+    if args.json:
+        print(json.dumps([asdict(finding) for finding in findings], indent=2))
+    else:
+        print("\n".join(printed(f"{one.who} — {one.found} — {one.fix}") for one in findings) or "nothing is wrong")
+    return FAILED if findings else 0
+
+
+def env(args: argparse.Namespace) -> int:
+    """Print the environment for plain commands, for eval."""
+    from lab import env as environment
+
+    print(environment.script(environment.variables()), end="")
+    return 0
+
+
+def key(args: argparse.Namespace) -> int:
+    """Print the value of one key; the only command that does."""
+    from lab import keys
+
+    print(keys.value(args.name))
+    return 0
+
+
+def images(args: argparse.Namespace) -> int:
+    """Print the images that were built here, with their digests."""
+    path = paths.state_dir() / "images.json"
+    if not path.exists():
+        raise ConfigError(f"lab — has no images at {path} — they are built once — run `lab up`")
+    for name, digest in sorted(json.loads(path.read_text()).items()):
+        print(f"{name}@{digest}")
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """All verbs with their options."""
+    top = argparse.ArgumentParser(prog="lab", description="A real cluster with simulated GPU hosts, on this machine.")
+    verbs = top.add_subparsers(required=True, metavar="VERB")
+
+    def verb(do: Callable[[argparse.Namespace], int]) -> argparse.ArgumentParser:
+        made = verbs.add_parser(do.__name__, help=do.__doc__, description=do.__doc__)
+        made.set_defaults(do=do)
+        return made
+
+    added = verb(up)
+    added.add_argument("--simulated", action="store_true", help="control plane and simulated hosts only; needs no root")
+    added.add_argument("--no-stack", action="store_true", help="the empty lab, without `pulumi up`")
+    verb(down).add_argument("--purge", action="store_true", help="remove state, keys and Pulumi's state too")
+    for do in (status, doctor):
+        verb(do).add_argument("--json", action="store_true", help="for programs")
+    added = verb(logs)
+    added.add_argument("part", metavar="PART", help="a part, as `lab status` names it")
+    added.add_argument("-f", "--follow", action="store_true", help="go on with new lines")
+    for do in (kubeconfig, env, images):
+        verb(do)
+    verb(key).add_argument("name", metavar="NAME", help="a key of the stack, such as research")
+    return top
+
+
+def printed(problem: str) -> str:
+    """An error as a person reads it: who and what on one line, what to do on the next."""
+    who, *rest = problem.split(" — ", 3)
+    if not rest:
+        return problem
+    *found, fix = rest
+    return f"{who}: {'; '.join(found)}\n  fix: {fix}" if found else f"{who}: {fix}"
+
+
+def report_error(error: RailwrightError) -> int:
+    """Print an error and give its exit code."""
+    cause: BaseException | None = error.__cause__ if isinstance(error, StepError) else error
+    if not isinstance(cause, RailwrightError):
+        cause = error
+    problems = cause.problems if isinstance(cause, ConfigError) else (str(cause),)
+    print("\n".join(printed(problem) for problem in problems), file=sys.stderr)
+    if isinstance(error, StepError) and not isinstance(cause, StepError):
+        print(f"  log: {error.state.log}", file=sys.stderr)
+    codes: dict[type[RailwrightError], int] = {ConfigError: REFUSED, CheckError: FAILED, Unknown: UNKNOWN}
+    return next((code for kind, code in codes.items() if isinstance(cause, kind)), FAILED)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb."""
+    args = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        return int(args.do(args))
+    except RailwrightError as error:
+        return report_error(error)
+    except KeyboardInterrupt:
+        from lab.commands import end_children
+
+        print("\ninterrupted; ends what it started", file=sys.stderr)
+        end_children(10.0 if sys.stdin.isatty() else 0.0)
+        print("run the same again to go on where it stopped", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader has what it wanted, as in `lab logs PART | head`.
+        sys.stderr.close()
+        return 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+def _lock() -> Path:
+    return paths.state_dir() / "up.lock"
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

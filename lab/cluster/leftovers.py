@@ -1,0 +1,112 @@
+"""What dead labs leave on the machine: found by name and removed; living labs are left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab.cluster import cgroups, namespace, registry, watch
+from lab.cluster.registry import Record
+
+LINK_PREFIX = "rw-"
+"""How the names of labs' links begin."""
+
+
+@dataclass(frozen=True)
+class Leftover:
+    """Something a lab left behind: what it is, its name, and whose it was."""
+
+    kind: str
+    name: str
+    lab_id: str
+
+
+def is_watched(record: Record) -> bool:
+    """True while a watcher of its clone is about to bring it back."""
+    return watch.is_held(Path(record.clone) / ".lab/run/watch.lock")
+
+
+def find(own: str = "") -> list[Leftover]:
+    """Everything that belongs to no living or watched lab.
+
+    Args:
+        own: a lab whose watcher does not count, because the caller holds its start lock.
+    """
+    records = {record.lab_id: record for record in registry.read_all()}
+    kept = {lab_id for lab_id, record in records.items() if record.is_alive or (lab_id != own and is_watched(record))}
+    found = [Leftover("entry", lab_id, lab_id) for lab_id in records.keys() - kept]
+    for lab_id in records.keys() - kept:
+        found += [Leftover("folder", name, lab_id) for name in records[lab_id].folders if Path(name).is_dir()]
+        found += [Leftover("process", str(pid), lab_id) for pid in sorted(orphans(lab_id))]
+    for name in sorted(cgroups.names()):
+        if (lab_id := name.removeprefix("railwright-")) not in kept:
+            found.append(Leftover("cgroup", name, lab_id))
+    for link in sorted(Path("/sys/class/net").glob(f"{LINK_PREFIX}*")):
+        if (lab_id := link.name.removeprefix(LINK_PREFIX)) not in kept:
+            found.append(Leftover("interface", link.name, lab_id))
+    return found
+
+
+def clean(own: str = "") -> list[Leftover]:
+    """Remove what dead labs left.
+
+    Args:
+        own: as in ``find``.
+    Returns:
+        What was removed.
+    """
+    found = find(own)
+    for leftover in found:
+        if leftover.kind == "process":
+            _kill(int(leftover.name))
+    for leftover in found:
+        _remove(leftover, found)
+    return found
+
+
+def _remove(leftover: Leftover, found: list[Leftover]) -> None:
+    if leftover.kind == "cgroup":
+        cgroups.remove(leftover.name)
+    elif leftover.kind == "interface":
+        namespace.disconnect(leftover.name)
+    elif leftover.kind == "folder" and not _is_used_by_living(leftover.name):
+        remove_if_empty(Path(leftover.name))
+    elif leftover.kind == "entry":
+        registry.remove(leftover.lab_id)
+
+
+def _is_used_by_living(folder: str) -> bool:
+    """True when a lab that lives covers the same folder; it inherits the duty to remove it."""
+    heirs = [record for record in registry.read_all() if record.is_alive and not record.simulated]
+    if heirs and folder not in heirs[0].folders:
+        registry.write(Record(**{**heirs[0].__dict__, "folders": (*heirs[0].folders, folder)}))
+    return bool(heirs)
+
+
+def remove_if_empty(folder: Path) -> None:
+    """Remove a folder that nobody else put anything into."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def orphans(lab_id: str) -> set[int]:
+    """Processes that carry a lab's mark in their environment."""
+    mark = f"RAILWRIGHT_LAB={lab_id}".encode()
+    found = set()
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                words = (folder / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if mark in words and registry.birth(int(folder.name)):
+                found.add(int(folder.name))
+    return found
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)

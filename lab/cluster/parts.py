@@ -1,0 +1,203 @@
+"""Every part of the lab: how it is started, what it reads, and how to tell that it works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lab.cluster.configs import CONTAINERD_SOCKET
+from lab.cluster.lab import NODE, Lab
+
+CLIENT_QPS = ("--kube-api-qps=300", "--kube-api-burst=600")
+"""Requests per second that a control loop may send: the default of 20 to 50 makes 1,000 hosts take minutes."""
+
+ProbeKind = Literal["https", "http", "unix", "dns", "process"]
+"""Ways to ask a part whether it works."""
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One question that a working part answers.
+
+    Args:
+        kind: ``process`` asks only whether it runs.
+        port: where it listens.
+        path: page, socket or name to ask for.
+        as_identity: client certificate to show.
+    """
+
+    kind: ProbeKind
+    port: int = 0
+    path: str = ""
+    as_identity: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One supervised program.
+
+    Args:
+        command: program and arguments.
+        reads: files whose change must restart it, below the state folder.
+        probe: how to tell that it works.
+        version: how to ask for its version; empty when it is ours.
+        stop_seconds: how long it may take to end before it is killed (s).
+    """
+
+    name: str
+    command: tuple[str, ...]
+    reads: tuple[str, ...]
+    probe: Probe
+    version: tuple[str, ...] = ()
+    stop_seconds: int = 10
+
+
+def parts(lab: Lab) -> tuple[Part, ...]:
+    """The parts of a lab, in the order in which they are started."""
+    control_plane = (etcd(lab), api_server(lab), controller_manager(lab), scheduler(lab))
+    simulation = (kwok(lab), fleet(lab))
+    node = () if lab.simulated else (containerd(lab), kubelet(lab), kube_proxy(lab), coredns(lab))
+    return control_plane + node + simulation
+
+
+def etcd(lab: Lab) -> Part:
+    """The store; mutual TLS on every connection."""
+    pki, ports, node = lab.pki, lab.network.ports, lab.network.node_ip
+    peer = f"https://{node}:{ports.etcd_peer}"
+    command = (
+        lab.tool("etcd"), f"--name={NODE}", f"--data-dir={lab.state}/etcd",
+        f"--listen-client-urls=https://{node}:{ports.etcd}", f"--advertise-client-urls=https://{node}:{ports.etcd}",
+        f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster={NODE}={peer}",
+        f"--cert-file={pki}/etcd.crt", f"--key-file={pki}/etcd.key",
+        "--client-cert-auth=true", f"--trusted-ca-file={pki}/etcd-ca.crt",
+        f"--peer-cert-file={pki}/etcd.crt", f"--peer-key-file={pki}/etcd.key",
+        "--peer-client-cert-auth=true", f"--peer-trusted-ca-file={pki}/etcd-ca.crt",
+        "--log-level=warn", "--logger=zap", "--log-outputs=stderr",
+    )
+    reads = ("pki/etcd.crt", "pki/etcd-ca.crt")
+    probe = Probe("https", ports.etcd, "/readyz", "etcd-client")
+    return Part("etcd", command, reads, probe, (lab.tool("etcd"), "--version"))
+
+
+def api_server(lab: Lab) -> Part:
+    """The API: no anonymous access, node authorizer and RBAC, Secrets encrypted at rest."""
+    pki, network, tool = lab.pki, lab.network, lab.tool("kube-apiserver")
+    command = (
+        tool, f"--bind-address={network.node_ip}", f"--secure-port={network.ports.api}",
+        f"--etcd-servers=https://{network.node_ip}:{network.ports.etcd}", f"--etcd-cafile={pki}/etcd-ca.crt",
+        f"--etcd-certfile={pki}/etcd-client.crt", f"--etcd-keyfile={pki}/etcd-client.key",
+        f"--tls-cert-file={pki}/kube-apiserver.crt", f"--tls-private-key-file={pki}/kube-apiserver.key",
+        "--tls-min-version=VersionTLS12", f"--client-ca-file={pki}/ca.crt", "--anonymous-auth=false",
+        "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={pki}/service-account.pub",
+        f"--service-account-signing-key-file={pki}/service-account.key",
+        f"--encryption-provider-config={lab.config}/encryption.yaml",
+        f"--service-cluster-ip-range={network.services}", "--kubelet-preferred-address-types=InternalIP",
+        f"--kubelet-certificate-authority={pki}/ca.crt",
+        f"--kubelet-client-certificate={pki}/kube-apiserver-kubelet.crt",
+        f"--kubelet-client-key={pki}/kube-apiserver-kubelet.key",
+        f"--requestheader-client-ca-file={pki}/front-proxy-ca.crt", "--requestheader-allowed-names=front-proxy-client",
+        "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+        "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+        f"--proxy-client-cert-file={pki}/front-proxy-client.crt",
+        f"--proxy-client-key-file={pki}/front-proxy-client.key",
+        "--allow-privileged=true", "--profiling=false", f"--cert-dir={lab.run}",
+        f"--advertise-address={network.host_ip if lab.simulated else network.node_ip}",
+        # Nothing inside a simulated lab could reach the API through its Service.
+        f"--endpoint-reconciler-type={'none' if lab.simulated else 'lease'}",
+    )
+    certificates = ("ca", "kube-apiserver", "etcd-ca", "etcd-client", "kube-apiserver-kubelet", "front-proxy-ca",
+                    "front-proxy-client")
+    reads = (*(f"pki/{name}.crt" for name in certificates), "pki/service-account.pub", "config/encryption.yaml")
+    probe = Probe("https", network.ports.api, "/readyz", "admin")
+    return Part("kube-apiserver", command, reads, probe, (tool, "--version"), stop_seconds=15)
+
+
+def controller_manager(lab: Lab) -> Part:
+    """The control loops, each with an account of its own; no election, for there is one."""
+    name, port = "kube-controller-manager", lab.network.ports.kube_controller_manager
+    command = (
+        *_loop(lab, name, port), "--use-service-account-credentials=true",
+        f"--root-ca-file={lab.pki}/ca.crt", f"--service-account-private-key-file={lab.pki}/service-account.key",
+        # A restarted KWOK takes over a lease of 40 s only when it has run out; hosts must not flap meanwhile.
+        "--node-monitor-grace-period=60s",
+    )
+    reads = ("pki/ca.crt", "pki/service-account.pub", f"pki/{name}.crt", f"config/{name}.kubeconfig")
+    return Part(name, command, reads, Probe("https", port, "/healthz"), (lab.tool(name), "--version"))
+
+
+def scheduler(lab: Lab) -> Part:
+    """Where pods go; no election, for there is one."""
+    name, port = "kube-scheduler", lab.network.ports.kube_scheduler
+    reads = ("pki/ca.crt", f"pki/{name}.crt", f"config/{name}.kubeconfig")
+    return Part(name, _loop(lab, name, port), reads, Probe("https", port, "/healthz"), (lab.tool(name), "--version"))
+
+
+def _loop(lab: Lab, name: str, port: int) -> tuple[str, ...]:
+    """What the controller-manager and the scheduler have in common."""
+    access = f"{lab.config}/{name}.kubeconfig"
+    return (
+        lab.tool(name), f"--bind-address={lab.network.node_ip}", f"--secure-port={port}", f"--kubeconfig={access}",
+        f"--authentication-kubeconfig={access}", f"--authorization-kubeconfig={access}",
+        f"--tls-cert-file={lab.pki}/{name}.crt", f"--tls-private-key-file={lab.pki}/{name}.key",
+        f"--client-ca-file={lab.pki}/ca.crt", "--leader-elect=false", "--profiling=false", *CLIENT_QPS,
+    )
+
+
+def containerd(lab: Lab) -> Part:
+    """The container runtime; containers outlive it."""
+    command = (lab.tool("containerd"), f"--config={lab.config}/containerd.toml", "--log-level=warn")
+    reads = ("config/containerd.toml",)
+    return Part("containerd", command, reads, Probe("unix", path=CONTAINERD_SOCKET),
+                (lab.tool("containerd"), "--version"))
+
+
+def kubelet(lab: Lab) -> Part:
+    """The node agent of the one real node."""
+    command = (
+        lab.tool("kubelet"), f"--config={lab.config}/kubelet.yaml", f"--kubeconfig={lab.config}/kubelet.kubeconfig",
+        f"--root-dir={lab.state}/kubelet", f"--cert-dir={lab.run}", f"--hostname-override={NODE}",
+        f"--node-ip={lab.network.node_ip}",
+    )
+    reads = ("pki/ca.crt", "pki/kubelet.crt", "config/kubelet.yaml", "config/kubelet.kubeconfig", "config/resolv.conf")
+    probe = Probe("http", lab.network.ports.kubelet_health, "/healthz")
+    return Part("kubelet", command, reads, probe, (lab.tool("kubelet"), "--version"))
+
+
+def kube_proxy(lab: Lab) -> Part:
+    """Services on the real node."""
+    command = (lab.tool("kube-proxy"), f"--config={lab.config}/kube-proxy.yaml")
+    reads = ("config/kube-proxy.yaml", "config/kube-proxy.kubeconfig")
+    probe = Probe("http", lab.network.ports.kube_proxy_health, "/healthz")
+    return Part("kube-proxy", command, reads, probe, (lab.tool("kube-proxy"), "--version"))
+
+
+def coredns(lab: Lab) -> Part:
+    """Names of Services, answered on the node's address."""
+    command = (lab.tool("coredns"), f"-conf={lab.config}/Corefile")
+    reads = ("config/Corefile", "config/coredns.kubeconfig")
+    probe = Probe("dns", 53, "kubernetes.default.svc.cluster.local")
+    return Part("coredns", command, reads, probe, (lab.tool("coredns"), "-version"))
+
+
+def kwok(lab: Lab) -> Part:
+    """The life of simulated hosts and their pods."""
+    stages = sorted((lab.tools / "kwok-stages").glob("*.yaml"))
+    address = f"{lab.network.node_ip}:{lab.network.ports.kwok}"
+    command = (
+        lab.tool("kwok"), f"--kubeconfig={lab.config}/kwok.kubeconfig", *(f"--config={path}" for path in stages),
+        "--manage-all-nodes=false", "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+        "--node-lease-duration-seconds=40", f"--cidr={lab.network.simulated_pods}",
+        f"--node-ip={lab.network.host_ip}", f"--server-address={address}",
+    )
+    reads = ("config/kwok.kubeconfig",)
+    return Part("kwok", command, reads, Probe("http", lab.network.ports.kwok, "/healthz"),
+                (lab.tool("kwok"), "--version"))
+
+
+def fleet(lab: Lab) -> Part:
+    """Our controller that makes a pool's hosts."""
+    access = f"{lab.config}/fleet.kubeconfig"
+    command = (lab.python, "-m", "lab.fleet", "--kubeconfig", access)
+    return Part("fleet", command, ("config/fleet.kubeconfig",), Probe("process"))

@@ -1,0 +1,102 @@
+"""The system packages that the lab's parts need: which are missing, and installing them on Debian and Ubuntu."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra.errors import CheckError
+from lab import paths
+from lab.commands import run_logged
+from lab.steps import Report
+from lab.toolchain import TOOLS, debian_packages
+
+SYSTEM_FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs of packages lie; a user's PATH often leaves the ``sbin`` folders out."""
+
+WAIT = ("-o", "DPkg::Lock::Timeout=300")
+"""Waits for another apt, such as a machine's first update, for five minutes."""
+
+
+@dataclass(frozen=True)
+class Package:
+    """One Debian package.
+
+    Args:
+        name: as Debian and Ubuntu call it.
+        proof: a program it brings, or a path (glob from /) that shows it is there.
+        use: what would not work without it.
+        full: whether only a lab with a real node needs it.
+        build: whether only a tool that is still to be built needs it.
+    """
+
+    name: str
+    proof: str
+    use: str
+    full: bool = True
+    build: bool = False
+
+    def is_there(self) -> bool:
+        """Whether the proof is found, from whichever package it came."""
+        if "/" in self.proof:
+            return any(Path("/").glob(self.proof))
+        return shutil.which(self.proof, path=f"{paths.search_path()}:{SYSTEM_FOLDERS}") is not None
+
+
+PACKAGES = (
+    Package("ca-certificates", "etc/ssl/certs/ca-certificates.crt", "downloads over TLS", full=False),
+    Package("util-linux", "nsenter", "the lab's own namespaces"),
+    Package("mount", "mount", "the lab's own mounts"),
+    Package("iproute2", "ip", "the link between machine and lab"),
+    Package("nftables", "nft", "kube-proxy's and portmap's rules, inside the lab"),
+    Package("mmdebstrap", "mmdebstrap", "the Debian image of our own services"),
+    Package("gcc", "gcc", "building runc", build=True),
+    Package("libc6-dev", "usr/include/stdio.h", "building runc", build=True),
+    Package("libseccomp-dev", "usr/include/seccomp.h", "building runc", build=True),
+    Package("pkg-config", "pkg-config", "building runc", build=True),
+)
+"""All of them. Each is there because one part fails without it; nothing is installed for convenience."""
+
+
+def missing(*, simulated: bool) -> list[Package]:
+    """The packages that are needed and not there."""
+    building = () if simulated else debian_packages(TOOLS)
+    always = [package for package in PACKAGES if not package.build and not (simulated and package.full)]
+    needed = always + [package for package in PACKAGES if package.build and package.name in building]
+    return [package for package in needed if not package.is_there()]
+
+
+def has_apt() -> bool:
+    """Whether this is a Debian or Ubuntu with its package tools."""
+    return all(shutil.which(name, path=SYSTEM_FOLDERS) for name in ("apt-get", "dpkg"))
+
+
+def command(names: Sequence[str]) -> list[str]:
+    """The command that installs packages, and nothing that is only recommended."""
+    quiet = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", *WAIT]
+    return [*quiet, "install", "--yes", "--no-install-recommends", *names]
+
+
+def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_logged) -> None:
+    """Install what is missing, and say which.
+
+    Raises:
+        CheckError: apt failed, or a package is there and its proof is not.
+    """
+    wanted = missing(simulated=simulated)
+    names = [package.name for package in wanted]
+    if not names:
+        return
+    report(f"installs {' '.join(names)}")
+    logs = paths.state_dir() / "log" / "up"
+    try:
+        run(command(names), logs / "apt-install.log", report)
+    except CheckError:
+        # Package lists that are absent, or older than the mirror: the usual reason, and cheap to rule out.
+        run(["apt-get", "update", *WAIT], logs / "apt-update.log", report)
+        run(command(names), logs / "apt-install.log", report)
+    if left := missing(simulated=simulated):
+        absent = ", ".join(f"{package.proof} of {package.name}" for package in left)
+        raise CheckError(f"packages — {absent} is absent after the install — all are needed — reinstall the package")

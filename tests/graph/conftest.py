@@ -1,0 +1,78 @@
+"""What each stack declares, recorded once per run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+REPO = Path(__file__).resolve().parents[2]
+KEY_VALUE = "test-value-of-key-{}-0123456789abcdef"
+"""Value of each key in a recorded stack; must show up nowhere."""
+
+Graph = dict[str, Any]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Goldens are rewritten on demand only."""
+    parser.addoption("--update-golden", action="store_true", help="write tests/graph/golden/*.yaml anew")
+
+
+@pytest.fixture(scope="session")
+def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, dict[str, Any]], Graph]:
+    """Run the program for a stack's config, in a clone of its own."""
+    done: dict[str, Graph] = {}
+
+    def run(stack: str, config: dict[str, Any]) -> Graph:
+        known = json.dumps([stack, config], sort_keys=True)
+        if known not in done:
+            done[known] = _record(tmp_path_factory.mktemp(stack), stack, config)
+        return done[known]
+
+    return run
+
+
+def config_of(stack: str) -> dict[str, Any]:
+    """Config of a stack in the repository."""
+    content: dict[str, Any] = yaml.safe_load((REPO / f"stacks/Pulumi.{stack}.yaml").read_text(encoding="utf-8"))
+    return dict(content["config"])
+
+
+def _record(root: Path, stack: str, config: dict[str, Any]) -> Graph:
+    for name, key in config.get("railwright:keys", {}).items():
+        value = KEY_VALUE.format(name)
+        if "secret" in key:
+            key["secret"] = value
+        else:
+            _write(root / key["secret_file"], value)
+    digests = {
+        f"docker.io/railwright/{name}": f"sha256:{digit * 64}" for name, digit in (("gateway", "1"), ("vllm-cpu", "2"))
+    }
+    _write(root / ".lab/images.json", json.dumps(digests))
+    _write(root / ".lab/kubeconfig", "unread")
+    _write(root / f"Pulumi.{stack}.yaml", yaml.safe_dump({"config": config}))
+    result = root / "result.json"
+    command = [
+        sys.executable,
+        str(REPO / "tests/graph/record.py"),
+        str(root / f"Pulumi.{stack}.yaml"),
+        str(root),
+        str(result),
+    ]
+    env = {**os.environ, "PYTHONPATH": str(REPO), "KUBECONFIG": str(root / ".lab/kubeconfig")}
+    ended = subprocess.run(command, capture_output=True, text=True, env=env, cwd=REPO, check=False, timeout=300)
+    assert ended.returncode == 0, ended.stderr[-3000:]
+    graph: Graph = json.loads(result.read_text(encoding="utf-8"))
+    return graph
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

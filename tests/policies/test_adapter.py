@@ -1,0 +1,70 @@
+"""The pack as Pulumi loads it: guarded inputs in, violations out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pulumi_policy import PolicyResource, ResourceValidationArgs, ResourceValidationPolicy, StackValidationArgs
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, unknown_checking_proxy
+
+from policies.__main__ import plain, policies
+from policies.field import UNKNOWN
+
+PACK = {policy.name: policy for policy in policies()}
+OPTIONS: Any = None
+TYPE = "kubernetes:core/v1:Pod"
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    """Inputs of a pod, guarded as Pulumi hands them over."""
+    return unknown_checking_proxy({"kind": "Pod", "metadata": {"name": "p"}, "spec": spec})
+
+
+def violations(name: str, props: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """Run one policy on one pod."""
+    said: list[tuple[str, str | None]] = []
+
+    def report(message: str, urn: str | None = None) -> None:
+        said.append((message, urn))
+
+    if isinstance(PACK[name], ResourceValidationPolicy):
+        PACK[name].validate(ResourceValidationArgs(TYPE, props, "urn:p", "p", OPTIONS, None), report)
+    else:
+        resource = PolicyResource(TYPE, props, "urn:p", "p", OPTIONS, None, None, [], {})
+        PACK[name].validate(StackValidationArgs([resource]), report)
+    return said
+
+
+def test_every_rule_is_mandatory_and_what_is_unknown_is_advisory() -> None:
+    """A failure stops the update, an unknown value is told without stopping the preview."""
+    levels = {name: policy.enforcement_level.value for name, policy in PACK.items()}
+    assert {level for name, level in levels.items() if name.endswith("-unknown")} == {"advisory"}
+    assert {level for name, level in levels.items() if not name.endswith("-unknown")} == {"mandatory"}
+
+
+@pytest.mark.parametrize(("name", "spec", "says"), [
+    ("RW-402", {"containers": [{"image": "vllm/vllm-openai"}]}, "spec.containers[0].image: image 'vllm/"),
+    ("RW-402-unknown", {"containers": [{"image": UNKNOWN_STRING_VALUE}]}, "spec.containers[0].image: not known"),
+    ("RW-301", {"runtimeClassName": "nvidia"}, "spec.runtimeClassName: no pool or operator"),
+    ("RW-301-unknown", {"runtimeClassName": UNKNOWN_STRING_VALUE}, "spec.runtimeClassName: not known"),
+], ids=["fail", "unknown", "stack-fail", "stack-unknown"])
+def test_a_finding_names_path_and_fix(name: str, spec: dict[str, Any], says: str) -> None:
+    """The message says where and what to do; Pulumi itself names the resource by its URN."""
+    [(message, urn)] = violations(name, pod(**spec))
+    assert message.startswith(says)
+    assert "\n  fix: " in message
+    assert urn == "urn:p"
+
+
+def test_an_unknown_value_hides_no_failure_beside_it() -> None:
+    """Pulumi's own guard would end the rule at the first unknown value; ours goes on."""
+    props = pod(containers=[{"image": UNKNOWN_STRING_VALUE}, {"image": "vllm/vllm-openai"}])
+    assert [message.split(": ")[0] for message, _ in violations("RW-402", props)] == ["spec.containers[1].image"]
+
+
+def test_a_count_arrives_as_a_whole_number() -> None:
+    """Pulumi sends 8 as 8.0; rules see 8, and unknown values at their place."""
+    guarded = unknown_checking_proxy({"count": 8.0, "share": 0.5, "names": ["a", UNKNOWN_STRING_VALUE]})
+    assert plain(guarded) == {"count": 8, "share": 0.5, "names": ["a", UNKNOWN]}
+    assert isinstance(plain(guarded)["count"], int)
