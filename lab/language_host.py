@@ -55,7 +55,8 @@ def write_launcher(bin_dir: Path, python: Path) -> Path:
     launcher = bin_dir / NAME
     bin_dir.mkdir(parents=True, exist_ok=True)
     # -P: the folder that the CLI runs in must not shadow our modules. exec: the CLI signals the host itself.
-    launcher.write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} -P -m {MODULE} "$@"\n')
+    # PPID: a CLI that dies while Python still starts would not be our parent any more when we ask.
+    launcher.write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} -P -m {MODULE} --parent "$PPID" "$@"\n')
     launcher.chmod(0o755)
     return launcher
 
@@ -245,8 +246,13 @@ def explain(error: BaseException) -> str:
     return f"the program raised {type(error).__name__}:\n{''.join(traceback.format_list(shown))}{said}"
 
 
-def serve(engine: str) -> None:
-    """Serve one Pulumi CLI, our parent, until it ends or interrupts us."""
+def serve(engine: str, parent: int) -> None:
+    """Serve one Pulumi CLI until it ends or interrupts us.
+
+    Args:
+        engine: address of its engine.
+        parent: its process id.
+    """
     options = [("grpc.max_receive_message_length", MESSAGE_BYTES), ("grpc.max_send_message_length", MESSAGE_BYTES)]
     server = grpc.server(ThreadPoolExecutor(), options=options)
     host = LanguageHost(engine)
@@ -257,7 +263,6 @@ def serve(engine: str) -> None:
         signal.signal(number, lambda *_: stopped.set())
     server.start()
     print(port, flush=True)
-    parent = os.getppid()
     while os.getppid() == parent and not stopped.wait(timeout=1):
         pass
     host.stop()
@@ -265,11 +270,11 @@ def serve(engine: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Serve the engine whose address comes last, or run the one program that stands on standard input."""
+    """Serve a CLI (``--parent PID [options] ADDRESS``), or run the program on standard input (``--program``)."""
     if arguments == ["--program"]:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         return run_program(language_pb2.RunRequest.FromString(sys.stdin.buffer.read()))
-    serve(arguments[-1] if arguments else "")
+    serve(engine=arguments[-1], parent=int(arguments[1]))
     return 0
 
 

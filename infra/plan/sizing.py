@@ -90,7 +90,7 @@ def batched_tokens(board: Board) -> int:
 def activation_bytes(shape: Architecture, tokens: int, ranks: int) -> int:
     """Peak of one forward pass: hidden states and feed-forward of a batch, then logits in float32.
 
-    Source: first estimate; 1.95 GiB for Llama-3.1-8B at 8,192 tokens against 1.9-2.2 GiB in vLLM 0.19 logs
+    Source: first estimate; 1.88 GiB for Llama-3.1-8B at 8,192 tokens against 1.89 GiB in vLLM 0.19.0 logs
     (llm-d-planner 0.3.3 accuracy report).
     """
     layer = tokens * (4 * shape.hidden + 3 * shape.intermediate // ranks) * BF16_BYTES

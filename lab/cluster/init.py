@@ -59,7 +59,7 @@ def main() -> None:
 
 def prepare(lab: Lab) -> None:
     """Mounts, kernel settings, name and addresses of the lab's own namespaces."""
-    await_link()
+    await_link(lab.network.node_ip)
     socket.sethostname(NODE)
     # Without this, mounts that the kubelet makes for a container would not reach it.
     run("mount", "--make-rshared", "/")
@@ -70,22 +70,28 @@ def prepare(lab: Lab) -> None:
     node_logs.mkdir(exist_ok=True)
     run("mount", "--bind", str(node_logs), "/var/log")
     show_kernel_settings()
-    network = lab.network
-    run("ip", "link", "set", "lo", "up")
-    run("ip", "address", "add", f"{network.node_ip}/30", "dev", "eth0")
-    run("ip", "link", "set", "eth0", "up")
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
 
 
-def await_link() -> None:
-    """Wait until the starter has put our end of the link into this namespace."""
+def await_link(address: str) -> None:
+    """Wait until the starter has put our end of the link into this namespace, and given it its address."""
     deadline = time.monotonic() + LINK_SECONDS
-    while "eth0" not in (name for _, name in socket.if_nameindex()):
+    while not has_address(address):
         if time.monotonic() > deadline:
             raise CheckError(
                 f"lab — its link did not come within {LINK_SECONDS:.0f} s — the starter died — run `lab up`"
             )
         time.sleep(0.05)
+
+
+def has_address(address: str) -> bool:
+    """True when this network namespace has the address."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((address, 0))
+        except OSError:
+            return False
+    return True
 
 
 def show_kernel_settings() -> None:

@@ -11,6 +11,9 @@ from pathlib import Path
 from lab.cluster import cgroups, namespace, registry, watch
 from lab.cluster.registry import Record
 
+LINKS = Path("/sys/class/net")
+"""Where the kernel lists the machine's network interfaces."""
+
 LINK_PREFIX = "rw-"
 """How the names of labs' links begin."""
 
@@ -44,7 +47,7 @@ def find(own: str = "") -> list[Leftover]:
     for name in sorted(cgroups.names()):
         if (lab_id := name.removeprefix("railwright-")) not in kept:
             found.append(Leftover("cgroup", name, lab_id))
-    for link in sorted(Path("/sys/class/net").glob(f"{LINK_PREFIX}*")):
+    for link in sorted(LINKS.glob(f"{LINK_PREFIX}*")):
         if (lab_id := link.name.removeprefix(LINK_PREFIX)) not in kept:
             found.append(Leftover("interface", link.name, lab_id))
     return found
@@ -63,11 +66,13 @@ def clean(own: str = "") -> list[Leftover]:
         if leftover.kind == "process":
             _kill(int(leftover.name))
     for leftover in found:
-        _remove(leftover, found)
+        # The caller's own entry stays to the end: a watcher goes away when it finds none.
+        if (leftover.kind, leftover.lab_id) != ("entry", own):
+            _remove(leftover)
     return found
 
 
-def _remove(leftover: Leftover, found: list[Leftover]) -> None:
+def _remove(leftover: Leftover) -> None:
     if leftover.kind == "cgroup":
         cgroups.remove(leftover.name)
     elif leftover.kind == "interface":

@@ -75,25 +75,39 @@ def connect(lab: Lab, pid: int) -> None:
     """Make the link, one end here and one in the lab; the kernel removes it with the lab."""
     disconnect(lab.link)
     ip("link", "add", lab.link, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+    inside = ("nsenter", f"--target={pid}", "--net", "ip")
+    run(*inside, "link", "set", "lo", "up")
+    run(*inside, "link", "set", "eth0", "up")
+    run(*inside, "address", "add", f"{lab.network.node_ip}/30", "dev", "eth0")
     ip("address", "add", f"{lab.network.host_ip}/30", "dev", lab.link)
     ip("link", "set", lab.link, "up")
 
 
 def disconnect(link: str) -> None:
     """Remove a link by name, if it is there."""
-    if Path("/sys/class/net", link).exists():
+    if is_linked(link):
         ip("link", "delete", link)
 
 
 def ip(*arguments: str) -> str:
     """Run iproute2's ip, and give back what it prints."""
-    done = subprocess.run(["ip", *arguments], capture_output=True, text=True, check=False)
+    return run("ip", *arguments)
+
+
+def run(*argv: str) -> str:
+    """Run a program that sets a link up, and give back what it prints."""
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         raise CheckError(
-            f"ip {' '.join(arguments)} — failed with {done.stderr.strip()!r} — it must work for a lab's link — "
+            f"{' '.join(argv)} — failed with {done.stderr.strip()!r} — it must work for a lab's link — "
             "check that you are root and that the kernel has veth"
         )
     return done.stdout
+
+
+def is_linked(link: str) -> bool:
+    """True while the machine's end of a link is there."""
+    return Path("/sys/class/net", link).exists()
 
 
 def networks_in_use(but_not: str) -> list[str]:

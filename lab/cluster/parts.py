@@ -42,6 +42,7 @@ class Part:
         probe: how to tell that it works.
         version: how to ask for its version; empty when it is ours.
         stop_seconds: how long it may take to end before it is killed (s).
+        is_patient: its pause between two tries grows to 30 s, so it is started again once the API server works.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Part:
     probe: Probe
     version: tuple[str, ...] = ()
     stop_seconds: int = 10
+    is_patient: bool = False
 
 
 def parts(lab: Lab) -> tuple[Part, ...]:
@@ -178,7 +180,7 @@ def coredns(lab: Lab) -> Part:
     command = (lab.tool("coredns"), f"-conf={lab.config}/Corefile")
     reads = ("config/Corefile", "config/coredns.kubeconfig")
     probe = Probe("dns", 53, "kubernetes.default.svc.cluster.local")
-    return Part("coredns", command, reads, probe, (lab.tool("coredns"), "-version"))
+    return Part("coredns", command, reads, probe, (lab.tool("coredns"), "-version"), is_patient=True)
 
 
 def kwok(lab: Lab) -> Part:

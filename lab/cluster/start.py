@@ -74,6 +74,9 @@ def make_it_run(report: Report, *, simulated: bool) -> tuple[Lab, Record]:
     if record is None:
         record = begin(lab, report)
     else:
+        if not simulated and not namespace.is_linked(lab.link):
+            report("making its link again")
+            namespace.connect(lab, record.pid)
         for name in Supervisor(lab).update():
             report(f"{name} started anew, its configuration changed")
     if record.wanted != "up":
@@ -151,6 +154,14 @@ def await_parts(lab: Lab, record: Record, report: Report) -> None:
         if part.name == "kube-apiserver":
             # The parts after it may do nothing before this.
             access.grant(lab)
+            hurry(lab, record)
+
+
+def hurry(lab: Lab, record: Record) -> None:
+    """Start those parts again that would otherwise wait long for what has just come true."""
+    for part in parts(lab):
+        if part.is_patient and complaint(lab, part, record.pid):
+            Supervisor(lab).restart(part.name)
 
 
 def await_node(lab: Lab, report: Report) -> None:

@@ -157,6 +157,11 @@ class Supervisor:
             self._call("addProcessGroup", name)
         return sorted((*added, *changed))
 
+    def restart(self, name: str) -> None:
+        """End one part and start it again."""
+        self.stop(name)
+        self._call("startProcess", name, False)
+
     def stop(self, name: str) -> None:
         """End one part and keep it ended."""
         if self.processes()[name].state in ("RUNNING", "STARTING", "BACKOFF"):

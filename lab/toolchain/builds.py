@@ -60,8 +60,10 @@ def build(tool: Tool, log: Path, jobs: int, report: Report) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.with_name(f".{target.name}.lock"), report):
         if not target.exists():
-            partial = target.with_name(f".{target.name}.partial")
-            shutil.rmtree(partial, ignore_errors=True)
+            for leftover in target.parent.glob(f".{target.name}.*.partial"):
+                shutil.rmtree(leftover, ignore_errors=True)
+            # A name of its own, because the compiler of a build that was killed may still be writing.
+            partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
             _build_into(partial, tool, go, log, jobs, report)
             _move_whole(partial, target)
     return target / "bin"

@@ -23,6 +23,11 @@ COMPILER_FLAGS = "all=-dwarf=false -l"
 Measured on etcd, cold: 176 CPU-seconds as it is, 155 without debug data, 129 without inlining too."""
 
 
+COMPILER_HEAP_GROWTH = "400"
+"""How far the compiler's heap grows between two collections (%): with Go's own 100, a fifth of its time is
+collecting. Measured on the largest package: 12.4 CPU-seconds and 351 MiB at 100, 10.5 and 516 MiB at 400."""
+
+
 def go_binary() -> Path | None:
     """The Go command to build with, or None when there is none yet that is new enough."""
     on_path = shutil.which("go", path=paths.search_path())
@@ -54,6 +59,7 @@ def environment(tool: Tool) -> dict[str, str]:
         "CGO_ENABLED": "1" if tool.cgo else "0",
         # Not empty, because Go takes an empty value for an unset one and reads the user's own settings.
         "GOFLAGS": "-buildvcs=false",
+        "GOGC": COMPILER_HEAP_GROWTH,
         "GOTOOLCHAIN": "local",
         "GOWORK": "off",
     }

@@ -10,7 +10,7 @@ from infra.plan.envoy.listeners import ADMIN_CLUSTER, api_listener, stats_listen
 from infra.plan.envoy.spec import GatewayRoutes
 
 CONNECTIONS = 20_000
-"""Client connections that one gateway replica holds. Source: our choice, about 0.4 GiB of buffers when all are busy."""
+"""Client connections that one gateway replica holds. Source: our choice; far below its file descriptors."""
 
 _MONITORS = "envoy.extensions.resource_monitors"
 _HEAP = "envoy.resource_monitors.fixed_heap"

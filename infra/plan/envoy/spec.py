@@ -52,7 +52,7 @@ class GatewayRoutes:
     keys: tuple[ClientKey, ...]
     """Every key, each id once."""
     longest_answer: timedelta
-    """Longest that one answer may take, from the end of the request to the last byte."""
+    """Longest that one request may take, from its first byte in to the last byte out."""
     idle_timeout: timedelta
     """Longest silence inside a streamed answer; a whole answer may be silent for ``longest_answer``."""
     max_request_bytes: int = 8 * MIB

@@ -70,12 +70,12 @@ def test_absent_file_of_the_model_is_named(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(CheckError, match=r"tokenizer\.json is absent"):
-        tiny_model._open_to_all(tmp_path)  # noqa: SLF001  # the check has no other door
+        tiny_model._open_to_all(tmp_path)
 
 
 def test_model_files_are_readable_by_pods(tmp_path: Path) -> None:
     """Files that were written for their owner alone are opened to all."""
     for name in tiny_model.FILES:
         (tmp_path / name).touch(0o600)
-    tiny_model._open_to_all(tmp_path)  # noqa: SLF001  # the check has no other door
+    tiny_model._open_to_all(tmp_path)
     assert {(tmp_path / name).stat().st_mode & 0o777 for name in tiny_model.FILES} == {0o644}

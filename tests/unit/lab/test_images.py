@@ -89,7 +89,7 @@ def test_volatile_folders_are_empty(folder: Path) -> None:
 def test_layer_brings_the_folders_above_a_file(folder: Path) -> None:
     """A single file deep in the image comes with folders that others can enter."""
     entries = layer(oci.Tree(folder / "file", "usr/local/bin/envoy"))
-    assert [(name, entries[name].mode) for name in ("usr", "usr/local/bin")] == [("usr", 0o755), ("usr/local/bin", 0o755)]
+    assert {name: entries[name].mode for name in ("usr", "usr/local/bin")} == {"usr": 0o755, "usr/local/bin": 0o755}
 
 
 def test_key_follows_content(folder: Path) -> None:

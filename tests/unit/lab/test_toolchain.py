@@ -181,7 +181,7 @@ def test_build_tells_how_long_it_took(go: Path, tmp_path: Path) -> None:
 def test_leftover_of_a_killed_build_is_not_taken_for_a_tool(go: Path, tmp_path: Path) -> None:
     """A build killed half way left a folder; the next one does not find it, and starts anew."""
     target = folder(PAIR, go)
-    half = target.with_name(f".{target.name}.partial")
+    half = target.with_name(f".{target.name}.1.partial")
     program(half / "bin" / "one", "half")
     assert find(PAIR, "") is None
     assert "half" not in (build(PAIR, tmp_path / "log", 2, silent) / "one").read_text()

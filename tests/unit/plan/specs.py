@@ -66,7 +66,7 @@ LAB: Sections = {
 }
 """On target ``lab``: its one host without GPUs, one tiny model."""
 
-DROP = object()
+DROP = "(absent)"
 """As a value: take the key away."""
 
 

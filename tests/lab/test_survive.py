@@ -1,0 +1,97 @@
+"""Any one part of the lab may be killed: it comes back by itself, and what ran goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lab.cluster import registry, watch
+from lab.cluster.lab import NODE, Lab
+from tests.lab.living_lab import eventually, full_lab, get, kubectl, rows
+
+ECHO = Path(__file__).with_name("echo.yaml")
+PARTS = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
+    "coredns", "kwok", "fleet",
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Lab]:
+    """A lab with two pods behind a node port."""
+    living = full_lab()
+    kubectl(living, "apply", f"--filename={ECHO}")
+    kubectl(living, "--namespace=lab-test", "rollout", "status", "deployment/echo", "--timeout=120s")
+    yield living
+    kubectl(living, "delete", "--wait=false", f"--filename={ECHO}")
+
+
+def all_work() -> bool:
+    """True when every part answers."""
+    return all(row.state == "works" for row in rows().values()) and bool(rows())
+
+
+def is_answered(lab: Lab) -> bool:
+    """True when a request through the node port gets an answer."""
+    return httpx.get(f"http://{lab.network.node_ip}:31998/", trust_env=False).is_success
+
+
+def containers(lab: Lab) -> set[tuple[str, int]]:
+    """Container and restarts of each test pod."""
+    pods = get(lab, "pods", "--namespace=lab-test", "--selector=app=echo")["items"]
+    states = [state for pod in pods for state in pod["status"]["containerStatuses"]]
+    return {(state["containerID"], state["restartCount"]) for state in states}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_killed_part_comes_back(lab: Lab, part: str) -> None:
+    """A part that is killed is started again, every part works, and no container noticed."""
+    eventually(all_work)
+    before, running = rows()[part].pid, containers(lab)
+    os.kill(before, signal.SIGKILL)
+    eventually(lambda: rows()[part].pid not in (0, before))
+    eventually(all_work)
+    assert is_answered(lab)
+    assert containers(lab) == running
+
+
+def test_simulated_hosts_stay_ready_when_kwok_dies(lab: Lab) -> None:
+    """Leases outlast the change from one KWOK to the next."""
+    simulated = get(lab, "nodes", "--selector=lab.railwright.dev/nodepool")["items"]
+    if not simulated:
+        pytest.skip("there are no simulated hosts; `pulumi up` or a NodePool makes some")
+    since = {node["metadata"]["name"]: _ready(node)["lastTransitionTime"] for node in simulated}
+    os.kill(rows()["kwok"].pid, signal.SIGKILL)
+    eventually(all_work)
+    after = get(lab, "nodes", "--selector=lab.railwright.dev/nodepool")["items"]
+    assert {node["metadata"]["name"]: _ready(node)["lastTransitionTime"] for node in after} == since
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["acting", "waiting"])
+def test_killed_watcher_comes_back(lab: Lab, which: int) -> None:
+    """The pair is whole again, and the lab did not notice."""
+    first, before = registry.read(lab.lab_id), eventually(lambda: len(watch.pids(lab)) == 2 and watch.pids(lab))
+    os.kill(before[which], signal.SIGKILL)
+    eventually(lambda: len(pids := watch.pids(lab)) == 2 and before[which] not in pids)
+    assert registry.read(lab.lab_id) == first
+
+
+def test_killed_first_process_takes_nothing_with_it(lab: Lab) -> None:
+    """Even supervisord, the namespaces' first process, comes back with pods and all."""
+    before = registry.living(lab)
+    assert before is not None
+    os.kill(before.pid, signal.SIGKILL)
+    eventually(lambda: (record := registry.living(lab)) and record.pid != before.pid)
+    eventually(all_work)
+    eventually(lambda: is_answered(lab))
+    assert _ready(get(lab, "node", NODE))["status"] == "True"
+
+
+def _ready(node: dict[str, object]) -> dict[str, str]:
+    status: dict[str, list[dict[str, str]]] = node["status"]  # type: ignore[assignment]
+    return next(condition for condition in status["conditions"] if condition["type"] == "Ready")

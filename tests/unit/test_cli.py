@@ -1,0 +1,100 @@
+"""`infra plan` tells what a stack comes down to, touches nothing, and needs no Pulumi."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.cli import main
+from tests.unit.plan.specs import STACK, changed
+
+REPO = Path(__file__).resolve().parents[2]
+
+
+def _stack(folder: Path, changes: dict[str, Any]) -> str:
+    path = folder / "Pulumi.test.yaml"
+    config = {f"railwright:{key}": value for key, value in changed(changes).items()}
+    path.write_text(yaml.safe_dump({"config": config}), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({}, 0), ({"models/chat/min_available": 2}, 2), ({"gateway/drian": "1m"}, 2), ({"cluster/target": "labb"}, 2)],
+    ids=["works", "refused", "mistaken", "no plan possible"],
+)
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+def test_the_exit_code_tells_whether_it_works(
+    tmp_path: Path, changes: dict[str, Any], code: int, form: list[str]
+) -> None:
+    """0 when it can be carried out, 2 when not, in both forms."""
+    assert main(["plan", _stack(tmp_path, changes), *form]) == code
+
+
+def test_a_file_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, without a traceback."""
+    assert main(["plan", str(tmp_path / "Pulumi.none.yaml")]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+
+
+def test_every_refusal_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Mistakes and refusals alike, each on a line of its own."""
+    main(["plan", _stack(tmp_path, {"gateway/drian": "1m", "models/chat/min_available": 2})])
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert "gateway.drian: no such key; did you mean 'drain'?" in lines
+    assert "RW-204 models.chat.min_available: 2 of 2 replicas, so no host can ever be drained; set it to 1" in lines
+
+
+def test_values_that_look_like_markup_are_printed_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Square brackets in a value are no colours."""
+    main(["plan", _stack(tmp_path, {"pools/gpus/fabric": "[bold]roce[/]"})])
+    assert "'[bold]roce[/]' is not allowed" in capsys.readouterr().out
+
+
+def test_json_is_data_all_the_way_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Parts of the spec are objects in it, not text; no value of a key is."""
+    main(["plan", _stack(tmp_path, {}), "--json"])
+    text = capsys.readouterr().out
+    plan = json.loads(text)["plan"]
+    assert plan["models"][0]["model"]["max_model_len"] == 8192
+    assert plan["gateway"]["gateway"]["replicas"] == 2
+    assert STACK["keys"]["team"]["secret"] not in text
+
+
+def test_json_lists_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A program need not read the table."""
+    main(["plan", _stack(tmp_path, {"models/chat/min_available": 2}), "--json"])
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem.startswith("RW-204 models.chat.min_available: ")
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"models/chat/min_available": 2}, {"gateway/drian": "1m"}], ids=["works", "refused", "mistaken"]
+)
+def test_nothing_is_written(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """The folder is as it was, whatever the answer."""
+    stack = _stack(tmp_path, changes)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    main(["plan", stack])
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_a_plan_needs_no_pulumi(tmp_path: Path) -> None:
+    """It is not even imported, which is what makes a plan take less than a second."""
+    program = "import sys; from infra.cli import main; main(sys.argv[1:]); print('|', *sorted(sys.modules))"
+    command = [sys.executable, "-c", program, "plan", _stack(tmp_path, {})]
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=REPO, check=True, timeout=120)
+    modules = ended.stdout.rpartition("|")[2].split()
+    assert "infra.plan.build" in modules
+    assert [
+        name for name in modules if name.split(".")[0] in ("pulumi", "pulumi_kubernetes", "grpc", "kubernetes")
+    ] == []
