@@ -14,7 +14,7 @@ from infra.config.mistakes import nearest
 from infra.errors import ConfigError
 
 VALUE_PATTERN = re.compile(r"[A-Za-z0-9_-]{32,256}")
-"""A key value: what fits any header, shell and URL, and 192 bits or more when drawn at random. Source: RFC 4648 base64url."""
+"""A key value: fits any header, shell and URL; 192 bits or more when drawn at random. Source: RFC 4648 base64url."""
 
 
 class Key(Frozen):

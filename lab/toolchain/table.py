@@ -185,9 +185,10 @@ TOOLS = (
     ),
     Tool(
         name="pulumi-resource-kubernetes",
-        version="4.24.0",
+        # Its newest commit among Go's modules is of the day before v4.25.0 and carries no tag.
+        version="4.25.0",
         binaries=(Binary("pulumi-resource-kubernetes", "."),),
-        stamps=((f"{_PROVIDER}/pkg/version.Version", "4.24.0"),),
+        stamps=((f"{_PROVIDER}/pkg/version.Version", "4.25.0"),),
         embedded=(
             ModuleFile(_PROVIDER, "cmd/pulumi-resource-kubernetes/schema.json", "schema.json"),
             ModuleFile(_PROVIDER, "cmd/pulumi-resource-kubernetes/terraform-mapping.json", "terraform-mapping.json"),

@@ -7,7 +7,7 @@ from datetime import timedelta
 from infra.plan.envoy.listeners import STAT_PREFIX
 
 TEARDOWN = timedelta(seconds=5)
-"""What Envoy needs from SIGTERM to its end, with no stream open (seen below 2 s on a busy machine; the rest is margin)."""
+"""What Envoy needs from SIGTERM to its end, with no stream open; below 2 s when seen, the rest is margin."""
 
 # bash alone, because stock Envoy images have it and neither curl nor python. Positional: port, pre_stop, drain.
 # A refused connection to the administration means that Envoy is gone: there is nothing left to wait for.

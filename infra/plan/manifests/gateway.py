@@ -193,5 +193,5 @@ def _memory_mib(plan: GatewayPlan) -> int:
 
 
 def _heap_mib(plan: GatewayPlan) -> int:
-    """Leave a fifth of the limit to what Envoy does not count as heap."""
-    return _memory_mib(plan) * 4 // 5
+    """Leave a quarter of the limit to what Envoy does not count as heap."""
+    return _memory_mib(plan) * 3 // 4
