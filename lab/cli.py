@@ -169,7 +169,7 @@ def report_error(error: RailwrightError) -> int:
         cause = error
     problems = cause.problems if isinstance(cause, ConfigError) else (str(cause),)
     print("\n".join(printed(problem) for problem in problems), file=sys.stderr)
-    if isinstance(error, StepError) and not isinstance(cause, StepError):
+    if isinstance(error, StepError) and cause is not error and "\n  log: " not in str(cause):
         print(f"  log: {error.state.log}", file=sys.stderr)
     codes: dict[type[RailwrightError], int] = {ConfigError: REFUSED, CheckError: FAILED, Unknown: UNKNOWN}
     return next((code for kind, code in codes.items() if isinstance(cause, kind)), FAILED)

@@ -18,6 +18,11 @@ def pulumi_state() -> Path:
     return paths.state_dir() / "pulumi" / "state"
 
 
+def plugin_folder(name: str, version: str) -> Path:
+    """Folder in which Pulumi looks for one version of a provider of this clone."""
+    return paths.state_dir() / "pulumi" / "home" / "plugins" / f"resource-{name}-v{version}"
+
+
 def search_path() -> str:
     """The caller's PATH with this clone's programs in front, each folder once."""
     ours = [sysconfig.get_path("scripts"), str(paths.bin_dir())]

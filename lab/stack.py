@@ -23,8 +23,8 @@ PROJECT = "railwright"
 FILTER = {"clean": "sed -e /^encryptionsalt:/d", "smudge": "cat"}
 """Git filter ``pulumi-salt``, named in .gitattributes: git never sees the line that Pulumi writes for this clone."""
 
-SIMULATED_TARGETS = ("**GpuPool**", "**pulumi:providers:kubernetes**")
-"""URNs of what can come up where nothing real runs: the pools, and the provider they are made with."""
+SIMULATED_TARGETS = ("**GpuPool::**", "**NodePool::**", "**pulumi:providers:kubernetes**")
+"""URNs of what can come up where nothing real runs: pools, their simulated hosts, and the provider of both."""
 
 
 def is_ready() -> bool:
@@ -41,7 +41,7 @@ def init(report: Report) -> None:
         report("gives the stack file the salt of this clone's state")
         file.write_text(stack_file.with_salt(file.read_text(), wanted))
     report(f"selects stack {STACK!r}")
-    _pulumi(["stack", "select", "--create", STACK], "pulumi-stack", report)
+    _pulumi(["stack", "select", "--create", STACK], "stack", report)
     _tell_git()
 
 
@@ -56,10 +56,15 @@ def up(report: Report, *, simulated: bool) -> None:
     if _latest().get("pending_operations"):
         report("looks at what an interrupted update left")
         refresh = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", STACK]
-        _pulumi(refresh, "pulumi-refresh", report)
+        _pulumi(refresh, "refresh", report)
+    if simulated:
+        _name_images()
     targets = [f"--target={pattern}" for pattern in SIMULATED_TARGETS] if simulated else []
-    _pulumi(["up", "--yes", "--skip-preview", "--stack", STACK, *targets], "pulumi-up", report)
     _tell_git()
+    try:
+        _pulumi(["up", "--yes", "--skip-preview", "--stack", STACK, *targets], "up", report)
+    finally:
+        _tell_git()
 
 
 def _pulumi(arguments: Sequence[str], log: str, report: Report) -> None:
@@ -68,7 +73,17 @@ def _pulumi(arguments: Sequence[str], log: str, report: Report) -> None:
     if program is None:
         raise ConfigError("pulumi — is not on PATH and was not built — run `lab up`, which builds it")
     argv = [program, *arguments, "--non-interactive", "--color=never"]
-    run_logged(argv, paths.state_dir() / "log" / "up" / f"{log}.log", report, env=variables, cwd=paths.repo_root())
+    file = paths.state_dir() / "log" / "up" / "pulumi" / f"{log}.log"
+    run_logged(argv, file, report, env=variables, cwd=paths.repo_root())
+
+
+def _name_images() -> None:
+    """Give the images that no simulated lab runs a digest of zeros, so that the plan can be made without them."""
+    lock = paths.state_dir() / "images.json"
+    wanted = [*stack_file.section("models").values(), stack_file.section("gateway")]
+    names = {part["image"] for part in wanted if "@" not in part["image"]}
+    if not lock.exists():
+        lock.write_text(json.dumps(dict.fromkeys(sorted(names), f"sha256:{'0' * 64}"), indent=2) + "\n")
 
 
 def _state_file() -> Path:

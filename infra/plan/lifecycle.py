@@ -52,6 +52,8 @@ class Shutdown:
     drain: int
     teardown: int
     grace: int
+    longest_answer: int
+    """Longest answer that the gateway lets through."""
 
     @property
     def needed(self) -> int:
@@ -91,7 +93,7 @@ def shutdown(model: Model, engine: Engine, longest_answer: int) -> Shutdown:
     needed = PRE_STOP_SECONDS + drain + engine.teardown_seconds
     # Five seconds more than needed: SIGKILL must lose the race against an exit on time.
     grace = round(model.grace.total_seconds()) if model.grace else needed + 5
-    return Shutdown(PRE_STOP_SECONDS, drain, engine.teardown_seconds, grace)
+    return Shutdown(PRE_STOP_SECONDS, drain, engine.teardown_seconds, grace, longest_answer)
 
 
 def rollover(model: Model, placement: Placement) -> Rollover:

@@ -13,6 +13,9 @@ UNIFIED = Path("/sys/fs/cgroup")
 NEEDED = frozenset({"cpu", "cpuacct", "cpuset", "memory", "pids"})
 """Controllers without which a kubelet does not start. Source: kubelet's cgroup v1 allow-list; v2 has no cpuacct."""
 
+LAB_ID = "[0-9a-f]" * 8
+"""Pattern of a lab's id; whatever else has a similar name is not ours."""
+
 MOUNT_OPTIONS = frozenset({"rw", "ro", "relatime", "noatime", "nosuid", "nodev", "noexec"})
 """Words beside the controllers' names in the options of a v1 mount."""
 
@@ -29,13 +32,15 @@ def is_unified() -> bool:
 
 
 def hierarchies() -> dict[str, Path]:
-    """Mount point of each hierarchy, named by its controllers; one named ``unified`` on v2."""
+    """Mount point of each hierarchy, named by its controllers; v2 is ``unified``, also where it stands beside v1."""
     if is_unified():
         return {"unified": UNIFIED}
     found = {}
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, where, kind, options = line.split()[:4]
-        if kind == "cgroup":
+        if kind == "cgroup2":
+            found["unified"] = Path(where)
+        elif kind == "cgroup":
             names = [word for word in options.split(",") if word not in MOUNT_OPTIONS]
             found[",".join(names)] = Path(where)
     return found
@@ -82,7 +87,8 @@ def _inherit(folder: Path) -> None:
 
 def names() -> set[str]:
     """Names of all labs' cgroups on this machine."""
-    return {folder.name for root in hierarchies().values() for folder in root.glob("railwright-*") if folder.is_dir()}
+    roots = hierarchies().values()
+    return {folder.name for root in roots for folder in root.glob(f"railwright-{LAB_ID}") if folder.is_dir()}
 
 
 def processes(name: str) -> set[int]:

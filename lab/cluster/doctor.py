@@ -76,6 +76,8 @@ def doctor() -> list[Finding]:
 def living_findings(lab: Lab, found: Status, now: datetime) -> Iterator[Finding]:
     """What is wrong with a lab that runs."""
     if not lab.simulated:
+        if not namespace.is_linked(lab.link):
+            yield Finding("network", f"the lab's link {lab.link} is gone", "run `lab up`, which makes it again")
         yield from network_findings(lab.network, namespace.networks_in_use(but_not=lab.link))
     log = lab.logs / "supervisord.log"
     ends = count_ends(log.read_text(errors="replace").splitlines() if log.exists() else [], now)

@@ -14,9 +14,6 @@ from lab.cluster.registry import Record
 LINKS = Path("/sys/class/net")
 """Where the kernel lists the machine's network interfaces."""
 
-LINK_PREFIX = "rw-"
-"""How the names of labs' links begin."""
-
 
 @dataclass(frozen=True)
 class Leftover:
@@ -33,23 +30,27 @@ def is_watched(record: Record) -> bool:
 
 
 def find(own: str = "") -> list[Leftover]:
-    """Everything that belongs to no living or watched lab.
+    """Everything that belongs to no living or watched lab, in the order in which it is removed.
 
     Args:
         own: a lab whose watcher does not count, because the caller holds its start lock.
     """
     records = {record.lab_id: record for record in registry.read_all()}
     kept = {lab_id for lab_id, record in records.items() if record.is_alive or (lab_id != own and is_watched(record))}
-    found = [Leftover("entry", lab_id, lab_id) for lab_id in records.keys() - kept]
-    for lab_id in records.keys() - kept:
-        found += [Leftover("folder", name, lab_id) for name in records[lab_id].folders if Path(name).is_dir()]
+    dead = ({*records, own} if own else {*records}) - kept
+    found = []
+    for lab_id in sorted(dead):
         found += [Leftover("process", str(pid), lab_id) for pid in sorted(orphans(lab_id))]
+        if (LINKS / f"rw-{lab_id}").exists():
+            found.append(Leftover("interface", f"rw-{lab_id}", lab_id))
+        if record := records.get(lab_id):
+            found += [Leftover("folder", name, lab_id) for name in record.folders if Path(name).is_dir()]
+            found.append(Leftover("entry", lab_id, lab_id))
     for name in sorted(cgroups.names()):
-        if (lab_id := name.removeprefix("railwright-")) not in kept:
+        lab_id = name.removeprefix("railwright-")
+        # A cgroup in use that no entry names is a lab that lost its entry: not ours to end.
+        if lab_id in dead or (lab_id not in kept and not cgroups.processes(name)):
             found.append(Leftover("cgroup", name, lab_id))
-    for link in sorted(LINKS.glob(f"{LINK_PREFIX}*")):
-        if (lab_id := link.name.removeprefix(LINK_PREFIX)) not in kept:
-            found.append(Leftover("interface", link.name, lab_id))
     return found
 
 
@@ -63,9 +64,6 @@ def clean(own: str = "") -> list[Leftover]:
     """
     found = find(own)
     for leftover in found:
-        if leftover.kind == "process":
-            _kill(int(leftover.name))
-    for leftover in found:
         # The caller's own entry stays to the end: a watcher goes away when it finds none.
         if (leftover.kind, leftover.lab_id) != ("entry", own):
             _remove(leftover)
@@ -73,7 +71,9 @@ def clean(own: str = "") -> list[Leftover]:
 
 
 def _remove(leftover: Leftover) -> None:
-    if leftover.kind == "cgroup":
+    if leftover.kind == "process":
+        _kill(int(leftover.name))
+    elif leftover.kind == "cgroup":
         cgroups.remove(leftover.name)
     elif leftover.kind == "interface":
         namespace.disconnect(leftover.name)

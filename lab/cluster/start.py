@@ -26,6 +26,9 @@ Report = Callable[[str], None]
 PART_SECONDS = 180.0
 """Longest wait for one part to work (s): the API server takes 40 on two busy cores."""
 
+GRANT_SECONDS = 60.0
+"""Longest wait for roles to be taken (s): two of the API server's own time-outs of 30 s fit."""
+
 NODE_SECONDS = 120.0
 """Longest wait for the real node to be Ready (s)."""
 
@@ -153,8 +156,19 @@ def await_parts(lab: Lab, record: Record, report: Report) -> None:
         report(f"{part.name} works")
         if part.name == "kube-apiserver":
             # The parts after it may do nothing before this.
-            access.grant(lab)
+            grant(lab, deadline + GRANT_SECONDS)
             hurry(lab, record)
+
+
+def grant(lab: Lab, deadline: float) -> None:
+    """Give the parts their roles; tried again, for an API server that has just come up may time out."""
+    while True:
+        try:
+            return access.grant(lab)
+        except CheckError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_SECONDS)
 
 
 def hurry(lab: Lab, record: Record) -> None:

@@ -21,8 +21,8 @@ from lab.cluster.supervision import Supervisor
 Report = Callable[[str], None]
 """Told what is being done: one short line, replaced by the next."""
 
-CONTAINER_SECONDS = 30.0
-"""How long containers may take to end after SIGTERM (s); then they end with the namespace."""
+CONTAINER_SECONDS = 10.0
+"""How long containers may take to end after SIGTERM (s), Docker's default; then they end with the namespace."""
 
 GONE_SECONDS = 20.0
 """How long the kernel and the watchers may take until nothing is left to see (s)."""

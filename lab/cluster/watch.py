@@ -1,4 +1,4 @@
-"""Bring the lab back when its first process dies; run as a pair, so that the watch itself comes back too.
+"""Bring the lab back when its first process or its link is gone; run as a pair, so that the watch comes back too.
 
 Two processes of this program wait for one lock. The one that holds it acts: it waits for the lab's end, and
 starts another to wait in line. Whichever dies, the other makes the pair whole again. Neither keeps anything in
@@ -44,12 +44,12 @@ def main() -> None:
 
 def watch(lab_id: str, note: Path) -> None:
     """Keep the lab and the partner alive."""
-    pause, partner, born = FIRST_PAUSE_SECONDS, begin(), time.monotonic()
+    pause, partner, born = FIRST_PAUSE_SECONDS, None, time.monotonic()
     while (record := registry.read(lab_id)) and record.wanted == "up":
-        if partner.poll() is not None:
+        if partner is None or partner.poll() is not None:
             partner = begin()
         replace(note, json.dumps([os.getpid(), partner.pid]) + "\n")
-        if record.is_alive:
+        if record.is_alive and (record.simulated or Path(f"/sys/class/net/rw-{lab_id}").exists()):
             wait_for_end(record.pid)
             continue
         if time.monotonic() - born > HOLD_SECONDS:

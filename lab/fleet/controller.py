@@ -18,14 +18,14 @@ from lab.fleet.hosts import Object
 FINALIZER = "lab.railwright.dev/hosts"
 """Holds a pool that is being deleted until its hosts are gone."""
 
-LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
-"""Where each host's heartbeat lies, under the host's name."""
-
 RESYNC_SECONDS = 15
 """How long a host deleted by hand stays away at most, once all is settled (s)."""
 
 SETTLING_SECONDS = 2
-"""How often pools that are not settled are looked at (s)."""
+"""How often pools that are not settled are looked at (s); less often where a look takes long."""
+
+REST = 10
+"""Pause after a look, in lengths of that look (factor): on a busy machine KWOK needs the API server more than we."""
 
 BACKOFF_SECONDS = (1.0, 2.0, 5.0)
 """Waits after the first, second, … error in a row (s); the last one repeats."""
@@ -52,8 +52,10 @@ def _now() -> str:
 class Controller:
     """Keeps the hosts of all pools of one cluster."""
 
-    def __init__(self, cluster: Cluster, now: Callable[[], str] = _now) -> None:
-        self._cluster, self._now = cluster, now
+    def __init__(
+        self, cluster: Cluster, now: Callable[[], str] = _now, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._cluster, self._now, self._clock = cluster, now, clock
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="fleet")
 
     def run(self, sleep: Callable[[float], None] = time.sleep) -> None:
@@ -73,6 +75,7 @@ class Controller:
 
     def once(self) -> None:
         """Look at all pools, act, and wait until one of them changes or it is time to look again."""
+        began = self._clock()
         pools, version = self._cluster.pools()
         nodes: dict[str, list[Object]] = {pool["metadata"]["name"]: [] for pool in pools}
         for node in self._cluster.nodes():
@@ -81,7 +84,8 @@ class Controller:
         # What is left belongs to pools that went without their finalizer being asked.
         self._remove([node["metadata"]["name"] for orphans in nodes.values() for node in orphans])
         seen = {_edition(pool) for pool in pools}
-        for event in self._cluster.pool_events(version, RESYNC_SECONDS if all(settled) else SETTLING_SECONDS):
+        rest = min(RESYNC_SECONDS, max(SETTLING_SECONDS, round(REST * (self._clock() - began))))
+        for event in self._cluster.pool_events(version, RESYNC_SECONDS if all(settled) else rest):
             # A new status, our own among them, is no reason to look again.
             if event["type"] != "MODIFIED" or _edition(event["object"]) not in seen:
                 return
@@ -127,7 +131,7 @@ class Controller:
         self._cluster.send("PATCH", path, hosts.meta_patch(node, host))
 
     def _remove(self, names: Sequence[str]) -> None:
-        """Take hosts away, then what would be left of them: their pods and their heartbeats."""
+        """Take hosts away, and their pods, which nobody would end; their leases belong to them and follow."""
         if not names:
             return
         now = {"gracePeriodSeconds": 0}
@@ -136,7 +140,6 @@ class Controller:
         pods = [pod["metadata"] for pod in self._cluster.pods() if pod["spec"].get("nodeName") in gone]
         paths = [f"/api/v1/namespaces/{pod['namespace']}/pods/{pod['name']}" for pod in pods]
         self._each(lambda path: self._cluster.send("DELETE", path, now), paths)
-        self._each(lambda name: self._cluster.send("DELETE", f"{LEASES}/{name}"), names)
 
     def _each(self, do: Callable[[T], R], things: Iterable[T]) -> list[R]:
         return list(self._threads.map(do, things))

@@ -17,7 +17,7 @@ from lab import paths
 from lab.commands import run_logged
 from lab.steps import Report
 from lab.toolchain.golang import build_flags, environment, go_binary, module_folder
-from lab.toolchain.table import ModuleFile, Tool
+from lab.toolchain.table import GO_VERSION, ModuleFile, Tool
 from lab.toolchain.versions import ask, parse
 
 REPLACED = "_vendor"
@@ -55,7 +55,8 @@ def build(tool: Tool, log: Path, jobs: int, report: Report) -> Path:
     """
     go = go_binary()
     if go is None:
-        raise ConfigError("go — not found, or too old, on PATH and in the cache — 1.26.8 or newer — run `lab up`")
+        oldest = ".".join(map(str, GO_VERSION))
+        raise ConfigError(f"go — not found, or too old, on PATH and in the cache — {oldest} or newer — run `lab up`")
     target = folder(tool, go)
     target.parent.mkdir(parents=True, exist_ok=True)
     with _locked(target.with_name(f".{target.name}.lock"), report):

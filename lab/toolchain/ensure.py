@@ -107,5 +107,14 @@ def link_all(tools: Iterable[Tool], found: Mapping[str, Found], bin_dir: Path) -
         for entry in tool.entries:
             fresh = bin_dir / f".{entry}.{os.getpid()}"
             fresh.unlink(missing_ok=True)
-            fresh.symlink_to(found[tool.name].folder / entry)
+            _link(found[tool.name].folder / entry, fresh)
             fresh.replace(bin_dir / entry)
+
+
+def _link(source: Path, target: Path) -> None:
+    """Link a program by content where that is possible: Pulumi looks for its parts beside what a link points to."""
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        # Folders, and other file systems.
+        target.symlink_to(source)

@@ -99,6 +99,15 @@ TOOLS = (
         may_be_installed=True,
     ),
     Tool(
+        name="runc",
+        version="1.5.3",
+        binaries=(Binary("runc", "github.com/opencontainers/runc"),),
+        tags=("seccomp",),
+        cgo=True,
+        debian=("gcc", "libc6-dev", "libseccomp-dev", "pkg-config"),
+        may_be_installed=True,
+    ),
+    Tool(
         name="kubernetes",
         version="1.36.3",
         binaries=(
@@ -126,15 +135,6 @@ TOOLS = (
         ),
         stamps=((f"{_CONTAINERD}/version.Version", "v2.4.2"),),
         tags=("no_btrfs", "no_devmapper", "no_zfs"),
-        may_be_installed=True,
-    ),
-    Tool(
-        name="runc",
-        version="1.5.3",
-        binaries=(Binary("runc", "github.com/opencontainers/runc"),),
-        tags=("seccomp",),
-        cgo=True,
-        debian=("gcc", "libc6-dev", "libseccomp-dev", "pkg-config"),
         may_be_installed=True,
     ),
     Tool(
@@ -195,4 +195,5 @@ TOOLS = (
         ),
     ),
 )
-"""All tools, in the order in which they are built: what others wait for comes first."""
+"""All tools, in the order in which they are built. The two that start share no package: runc is built with cgo, so that
+etcd alone compiles the standard library that all others then find in Go's cache."""

@@ -27,6 +27,8 @@ SECRET = "1b47061264138c4ac30d75fd1eb44270"
 
 DIGEST = "railwright.dev/config-digest"
 """Annotation of the gateway's pods that follows its configuration."""
+DIGEST_LENGTH = 16
+"""Hex digits of it."""
 
 
 class _Answers(mocks.Mocks):
@@ -65,8 +67,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         if value.get(SIGNATURE) == SECRET:
             return "[secret]"
-        # The digest is of a text that holds the keys of one clone.
-        return {key: "[digest]" if key == DIGEST else _plain(inner) for key, inner in value.items()}
+        # The digest is of a text that holds the keys of one clone; whatever is no digest shows.
+        return {
+            key: "[digest]" if key == DIGEST and len(str(inner)) == DIGEST_LENGTH else _plain(inner)
+            for key, inner in value.items()
+        }
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
+from lab import paths
 from lab.cluster import registry, watch
 from lab.cluster.lab import NODE, Lab
+from lab.cluster.namespace import is_linked
 from tests.lab.living_lab import eventually, full_lab, get, kubectl, rows
 
 ECHO = Path(__file__).with_name("echo.yaml")
+CRD = paths.repo_root() / "lab/fleet/nodepool.yaml"
+POOL = """
+apiVersion: lab.railwright.dev/v1
+kind: NodePool
+metadata: {name: survive}
+spec: {hosts: 3, hostsPerLeaf: 2, template: {capacity: {cpu: "8", pods: "110"}}}
+"""
 PARTS = (
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
     "coredns", "kwok", "fleet",
@@ -62,14 +73,35 @@ def test_killed_part_comes_back(lab: Lab, part: str) -> None:
 
 def test_simulated_hosts_stay_ready_when_kwok_dies(lab: Lab) -> None:
     """Leases outlast the change from one KWOK to the next."""
-    simulated = get(lab, "nodes", "--selector=lab.railwright.dev/nodepool")["items"]
-    if not simulated:
-        pytest.skip("there are no simulated hosts; `pulumi up` or a NodePool makes some")
-    since = {node["metadata"]["name"]: _ready(node)["lastTransitionTime"] for node in simulated}
-    os.kill(rows()["kwok"].pid, signal.SIGKILL)
+    kubectl(lab, "apply", "--server-side", f"--filename={CRD}")
+    kubectl(lab, "wait", "--for=condition=Established", f"--filename={CRD}")
+    kubectl(lab, "apply", "--filename=-", given=POOL)
+    try:
+        kubectl(lab, "wait", "nodepool/survive", "--for=condition=Ready", "--timeout=90s")
+        since = ready_since(lab)
+        os.kill(rows()["kwok"].pid, signal.SIGKILL)
+        # As long as the controller-manager waits for a sign of life, and a little longer.
+        time.sleep(75)
+        assert all_work()
+        assert ready_since(lab) == since
+    finally:
+        kubectl(lab, "delete", "nodepool", "survive", "--timeout=90s")
+
+
+def ready_since(lab: Lab) -> dict[str, tuple[str, str]]:
+    """Whether each simulated host is Ready, and since when."""
+    nodes = get(lab, "nodes", "--selector=lab.railwright.dev/nodepool=survive")["items"]
+    return {node["metadata"]["name"]: (_ready(node)["status"], _ready(node)["lastTransitionTime"]) for node in nodes}
+
+
+def test_cut_link_is_made_again(lab: Lab) -> None:
+    """The machine's end of the link may be deleted: the watcher makes it again, and nothing restarts."""
+    first = registry.living(lab)
+    subprocess.run(["ip", "link", "delete", lab.link], check=True)
+    eventually(lambda: is_linked(lab.link))
     eventually(all_work)
-    after = get(lab, "nodes", "--selector=lab.railwright.dev/nodepool")["items"]
-    assert {node["metadata"]["name"]: _ready(node)["lastTransitionTime"] for node in after} == since
+    eventually(lambda: is_answered(lab))
+    assert registry.living(lab) == first
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["acting", "waiting"])

@@ -96,6 +96,7 @@ def _service(plan: GatewayPlan) -> Manifest:
 def _deployment(plan: GatewayPlan, config_digest: Any) -> Manifest:
     annotations = {
         "railwright.dev/config-digest": config_digest,
+        "railwright.dev/prestop-seconds": f"{plan.gateway.pre_stop.total_seconds():g}",
         "railwright.dev/drain-seconds": str(round(plan.gateway.drain.total_seconds())),
         "railwright.dev/teardown-seconds": str(plan.teardown),
         "railwright.dev/longest-answer-seconds": str(plan.longest_answer),

@@ -89,6 +89,7 @@ def _annotations(plan: ModelPlan) -> dict[str, str]:
     notes = {
         "railwright.dev/drain-seconds": str(plan.shutdown.drain),
         "railwright.dev/teardown-seconds": str(plan.shutdown.teardown),
+        "railwright.dev/longest-answer-seconds": str(plan.shutdown.longest_answer),
     }
     if plan.model.trust_remote_code:
         notes["railwright.dev/trust-remote-code-reason"] = plan.model.trust_remote_code

@@ -30,7 +30,7 @@ def test_a_duration_is_read_as_people_write_it(text: str, seconds: int) -> None:
 )
 def test_what_is_no_duration_is_refused(value: Any) -> None:
     """A bare number too: nobody could tell seconds from minutes."""
-    with pytest.raises(ValueError, match="duration|range"):
+    with pytest.raises(ValueError, match=r"duration|range"):
         parse_duration(value)
 
 

@@ -50,13 +50,14 @@ def test_only_recent_ends_count() -> None:
         local = when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         return f"{local},123 WARN exited: kwok (exit status 1; not expected)"
 
-    log = [line(NOW - timedelta(hours=1)), line(NOW - timedelta(minutes=2)), "2026-01-01 11:59:00,1 INFO spawned: 'kwok'"]
+    spawned = "2026-01-01 11:59:00,1 INFO spawned: 'kwok' with pid 7"
+    log = [line(NOW - timedelta(hours=1)), line(NOW - timedelta(minutes=2)), spawned]
     assert doctor.count_ends(log, NOW) == {"kwok": 1}
 
 
 @pytest.mark.parametrize(
     ("days", "words"),
-    [(0, None), (340, "expires in 24 days"), (370, "expired 5 days ago"), (-2, "in the future")],
+    [(0, None), (340, "expires in 25 days"), (370, "expired 5 days ago"), (-2, "in the future")],
     ids=["good", "soon", "expired", "clock went back"],
 )
 def test_certificates_are_judged_by_the_clock(tmp_path: Path, days: int, words: str | None) -> None:

@@ -64,6 +64,27 @@ def test_only_dead_labs_leave_leftovers(machine: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("procs", "count"), [("", 1), ("4711\n", 0)], ids=["empty", "in use"])
+def test_cgroup_without_entry_is_removed_only_when_empty(machine: Path, procs: str, count: int) -> None:
+    """A lab that runs but lost its entry is spared."""
+    (machine / "cgroup/railwright-cccccccc").mkdir()
+    (machine / "cgroup/railwright-cccccccc/cgroup.procs").write_text(procs)
+    assert len(leftovers.find()) == count
+
+
+@pytest.mark.parametrize("name", ["railwright-docs", "railwright-aaaaaaaab", "railwright"])
+def test_similar_names_are_not_ours(machine: Path, name: str) -> None:
+    """A cgroup that only looks alike is nobody's leftover."""
+    (machine / "cgroup" / name).mkdir()
+    assert leftovers.find() == []
+
+
+def test_own_lab_without_entry_is_taken_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sets of parts on one state folder would destroy it."""
+    monkeypatch.setattr(leftovers, "orphans", lambda lab_id: {4711})
+    assert leftovers.find(own="dddddddd") == [Leftover("process", "4711", "dddddddd")]
+
+
 def test_watched_lab_is_left_to_its_watcher(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is about to come back; only its own start may clean up first."""
     registry.write(DEAD)

@@ -38,8 +38,8 @@ def test_every_file_that_a_part_names_is_made(lab: Lab) -> None:
     made |= {f"config/{name}" for name in configs.files(lab, "c2VjcmV0", hugetlb=False)}
     clients = configs.CONTROL_PLANE_CLIENTS + (() if lab.simulated else configs.NODE_CLIENTS)
     made |= {f"config/{name}.kubeconfig" for name in clients}
-    words = [word for part in parts(lab) for word in part.command] + [f"={lab.state}/{r}" for p in parts(lab) for r in p.reads]
-    named = {word.partition("=")[2].removeprefix(f"{lab.state}/") for word in words}
+    named = {word.partition("=")[2].removeprefix(f"{lab.state}/") for part in parts(lab) for word in part.command}
+    named |= {name for part in parts(lab) for name in part.reads}
     assert {name for name in named if name.startswith(("pki/", "config/"))} <= made
 
 

@@ -197,13 +197,15 @@ def test_an_interrupted_host_ends_its_program_quietly(tmp_path: Path, engine: An
 
 
 def test_a_host_ends_when_its_cli_is_gone(tmp_path: Path) -> None:
-    """A killed CLI leaves no host behind, even when it died before the host was up."""
+    """A killed CLI leaves no host behind: the pipe that only the host holds open comes to its end."""
     launcher = write_launcher(tmp_path, Path(sys.executable))
-    read, write = os.pipe()
-    subprocess.run(["sh", "-c", f"{launcher} 127.0.0.1:1 >&{write} & exit 0"], pass_fds=[write], check=True)
-    os.close(write)
-    with os.fdopen(read) as output:
-        assert output.read().strip().isdigit()
+    cli = subprocess.Popen(["sh", "-c", f"{launcher} 127.0.0.1:1 & read _"], stdin=subprocess.PIPE,
+                           stdout=subprocess.PIPE, text=True)
+    assert cli.stdout is not None
+    assert cli.stdout.readline().strip().isdigit()
+    cli.kill()
+    assert cli.stdout.read() == ""
+    cli.wait()
 
 
 @pytest.mark.parametrize(("status", "says"), [(3, "ended with status 3"), (-9, "was ended by SIGKILL")])

@@ -103,7 +103,7 @@ def test_go_of_the_pins_is_one_that_the_lab_accepts(tool: Tool) -> None:
     assert (parse(wanted[1]) or GO_VERSION) <= GO_VERSION
 
 
-@pytest.mark.parametrize("tool", [t for t in TOOLS if not t.name.startswith("p")], ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", [t for t in TOOLS if t.name != "pause"], ids=lambda tool: tool.name)
 def test_version_in_the_table_is_the_pinned_one(tool: Tool) -> None:
     """A go.mod that moves on without the table, or the other way round, is noticed before anything is built."""
     assert f" v{tool.version}" in (tool.pins / "go.mod").read_text()

@@ -78,7 +78,7 @@ def changed(changes: dict[str, Any], base: Sections = STACK) -> Sections:
         inner = sections
         for parent in parents:
             inner = inner.setdefault(parent, {})
-        if value is DROP:
+        if value == DROP:
             del inner[last]
         else:
             inner[last] = value

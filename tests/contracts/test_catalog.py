@@ -1,0 +1,88 @@
+"""Every row of the catalog has a source, and no two numbers in a row contradict each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.catalog.boards import BOARDS
+from infra.catalog.engines import ENGINES
+from infra.catalog.gpus import GPUS, Gpu
+from infra.catalog.models import ARCHITECTURES, Architecture
+from infra.catalog.targets import TARGETS
+from infra.plan.sizing import parameters
+from infra.units import GIB
+
+ROWS: list[Any] = [
+    *GPUS.values(),
+    *BOARDS.values(),
+    *ARCHITECTURES.values(),
+    *TARGETS.values(),
+    *(row for rows in ENGINES.values() for row in rows),
+]
+TOLERANCE_GIB = 0.01
+"""Torch totals are logged with two decimals (GiB)."""
+
+gpus = pytest.mark.parametrize("gpu", GPUS.values(), ids=lambda gpu: gpu.name)
+architectures = pytest.mark.parametrize("row", ARCHITECTURES.values(), ids=lambda row: row.name)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{type(row).__name__} {row.name}")
+def test_every_row_says_where_it_comes_from(row: Any) -> None:
+    """A figure without a source cannot be checked."""
+    assert len(row.source) >= 20
+
+
+@gpus
+def test_torch_sees_no_more_than_the_driver(gpu: Gpu) -> None:
+    """PyTorch's total is what the driver reports, less what the driver keeps."""
+    assert 0.97 * gpu.memory_smi_mib / 1024 <= gpu.memory_torch_gib <= gpu.memory_smi_mib / 1024 + TOLERANCE_GIB
+
+
+@gpus
+def test_the_marketing_number_taken_as_gib_is_too_large(gpu: Gpu) -> None:
+    """Whoever sizes by it has up to 20 GiB of cache that does not exist."""
+    assert gpu.memory_torch_gib < gpu.memory_marketing_gb
+    assert gpu.memory_smi_mib / 1024 < gpu.memory_marketing_gb
+
+
+@gpus
+def test_a_compute_capability_is_a_pair_of_numbers(gpu: Gpu) -> None:
+    """The labels of a host are made of its parts."""
+    assert [part.isdigit() for part in gpu.compute_capability.split(".")] == [True, True]
+
+
+@architectures
+def test_parameters_follow_from_the_shape(row: Architecture) -> None:
+    """Counted layer by layer, exactly."""
+    shape = {
+        field: getattr(row, field) for field in ("layers", "hidden", "heads", "kv_heads", "head_dim", "intermediate")
+    }
+    assert parameters(**shape, vocab=row.vocab) == row.parameters
+
+
+@architectures
+def test_heads_divide_evenly(row: Architecture) -> None:
+    """Grouped-query attention shares each key/value head among as many query heads."""
+    assert row.heads % row.kv_heads == 0
+    assert row.heads * row.head_dim == row.hidden
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.name)
+def test_a_board_has_gpus_or_has_nothing_of_them(board: Any) -> None:
+    """GPUs, rails and a device id come together."""
+    assert bool(board.gpu) == bool(board.gpus) == bool(board.pci_device)
+    assert bool(board.rails) == bool(board.rail_gbit)
+
+
+@pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.name)
+def test_a_host_holds_more_than_its_gpus(board: Any) -> None:
+    """Weights pass through host memory before they reach the GPUs."""
+    gpus = board.gpus * board.gpu.memory_smi_mib * 1024**2 if board.gpu else 0
+    assert board.memory_gib * GIB > 0.9 * gpus
+
+
+def test_every_target_has_one_owner_of_the_driver() -> None:
+    """Two would overwrite each other, none would leave the GPUs dark."""
+    assert {row.driver_owner for row in TARGETS.values()} <= {"hosts", "image", "cloud", "operator"}
