@@ -33,7 +33,7 @@ class Engine:
 
 
 VLLM = (
-    Engine("vllm", (0, 21), 0.92, round(1.85 * GIB), (round(0.27 * GIB), round(2.1 * GIB)), 16, 300, 10, 8000,
+    Engine("vllm", (0, 21), 0.92, round(1.85 * GIB), (round(0.27 * GIB), round(2.1 * GIB)), 16, 300, 15, 8000,
            "/v1/models", "vllm 0.32.0 config/cache.py; CUDA graphs 0.11-1.85 GiB and non-torch memory as the "
            "llm-d-planner 0.3.3 accuracy report logs them"),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
+from pathlib import Path
 
 import psutil
 from cryptography import x509
@@ -59,6 +60,7 @@ def doctor() -> list[Finding]:
     now = datetime.now(UTC)
     lab_id, record = paths.lab_id(), registry.read(paths.lab_id())
     found = [*memory_findings(psutil.virtual_memory().available), *leftover_findings(leftovers.find(), lab_id)]
+    found += orphan_findings([other for other in registry.read_all() if other.is_alive])
     network = remembered(paths.state_dir())
     if network is None:
         return found
@@ -90,7 +92,7 @@ def living_findings(lab: Lab, found: Status, now: datetime) -> Iterator[Finding]
 def part_findings(row: Row, log: Iterable[str], ends: int) -> Iterator[Finding]:
     """A part that is dead, does not answer, or ends again and again."""
     if row.state in ("fails", "ended"):
-        text = "\n".join(log).lower()
+        text = "\n".join((row.detail, *log)).lower()
         for words, (meaning, fix) in COMPLAINTS.items():
             if words in text:
                 yield Finding(row.part, f"{row.state}: {meaning}", fix)
@@ -103,9 +105,14 @@ def part_findings(row: Row, log: Iterable[str], ends: int) -> Iterator[Finding]:
 
 
 def count_ends(log: Iterable[str], now: datetime) -> dict[str, int]:
-    """How often each part ended lately without being asked, from supervisord's log in local time."""
+    """How often each part ended lately without being asked, from supervisord's log in local time.
+
+    Ends before the last start of the lab belong to another life of it.
+    """
     ends: dict[str, int] = {}
     for line in log:
+        if "supervisord started with pid" in line:
+            ends = {}
         match = re.match(r"(\S+ \S+),\d+ \w+ exited: (\S+) \(.*not expected\)", line)
         if match and now - datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S").astimezone() < FLAPPING_WINDOW:
             ends[match[2]] = ends.get(match[2], 0) + 1
@@ -117,7 +124,7 @@ def certificate_findings(certificates: Mapping[str, x509.Certificate], now: date
     for name, certificate in certificates.items():
         left = certificate.not_valid_after_utc - now
         if left < timedelta():
-            yield Finding(f"certificate {name}", f"expired {-left.days} days ago", "run `lab up`, which renews it")
+            yield Finding(f"certificate {name}", f"expired {(-left).days} days ago", "run `lab up`, which renews it")
         elif left < pki.RENEW_BEFORE:
             yield Finding(f"certificate {name}", f"expires in {left.days} days", "run `lab up`, which renews it")
         elif certificate.not_valid_before_utc > now:
@@ -133,6 +140,15 @@ def entry_findings(record: Record, *, alive: bool, watched: bool) -> Iterator[Fi
         yield Finding(f"lab {record.lab_id}", gone, "run `lab up`")
     elif not watched and record.wanted == "up":
         yield Finding(f"lab {record.lab_id}", "runs, but nobody watches it", "run `lab up`, which starts a watcher")
+
+
+def orphan_findings(living: Iterable[Record]) -> Iterator[Finding]:
+    """Labs that nobody can take down any more, because their clone was deleted."""
+    for record in living:
+        if not Path(record.clone).is_dir():
+            gone = f"runs, but its clone {record.clone} is gone"
+            fix = f"end it with `kill -9 {record.pid}`; `lab up` removes the rest"
+            yield Finding(f"lab {record.lab_id}", gone, fix)
 
 
 def leftover_findings(left: Iterable[Leftover], own: str) -> Iterator[Finding]:

@@ -14,6 +14,9 @@ from lab.cluster.network import Network, Ports
 NODE = "lab-0"
 """Name of the real node."""
 
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the lab's processes find mount, nft and the like; the caller's own PATH plays no role."""
+
 
 @dataclass(frozen=True)
 class Lab:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.cluster import cgroups, namespace, registry, watch
+from lab.cluster import cgroups, marks, namespace, registry, watch
 from lab.cluster.registry import Record
+
+KILL_SECONDS = 10.0
+"""Longest wait for a killed process to be gone (s)."""
 
 LINKS = Path("/sys/class/net")
 """Where the kernel lists the machine's network interfaces."""
@@ -40,7 +44,7 @@ def find(own: str = "") -> list[Leftover]:
     dead = ({*records, own} if own else {*records}) - kept
     found = []
     for lab_id in sorted(dead):
-        found += [Leftover("process", str(pid), lab_id) for pid in sorted(orphans(lab_id))]
+        found += [Leftover("process", str(pid), lab_id) for pid in marks.processes(marks.PART, lab_id)]
         if (LINKS / f"rw-{lab_id}").exists():
             found.append(Leftover("interface", f"rw-{lab_id}", lab_id))
         if record := records.get(lab_id):
@@ -97,21 +101,12 @@ def remove_if_empty(folder: Path) -> None:
         folder.rmdir()
 
 
-def orphans(lab_id: str) -> set[int]:
-    """Processes that carry a lab's mark in their environment."""
-    mark = f"RAILWRIGHT_LAB={lab_id}".encode()
-    found = set()
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit() and int(folder.name) != os.getpid():
-            try:
-                words = (folder / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if mark in words and registry.birth(int(folder.name)):
-                found.add(int(folder.name))
-    return found
-
-
 def _kill(pid: int) -> None:
+    """Kill a process and wait until it has let go of its ports and files."""
     with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+        handle = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(handle, signal.SIGKILL)
+            select.select([handle], [], [], KILL_SECONDS)
+        finally:
+            os.close(handle)

@@ -122,6 +122,8 @@ def controller_manager(lab: Lab) -> Part:
     command = (
         *_loop(lab, name, port), "--use-service-account-credentials=true",
         f"--root-ca-file={lab.pki}/ca.crt", f"--service-account-private-key-file={lab.pki}/service-account.key",
+        # Without it, it ends when it is faster than the API server; the scheduler has it by default.
+        "--authentication-tolerate-lookup-failure=true",
         # A restarted KWOK takes over a lease of 40 s only when it has run out; hosts must not flap meanwhile.
         "--node-monitor-grace-period=60s",
     )

@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Iterator
 
 from lab.cluster import cgroups
-from lab.cluster.lab import Lab
+from lab.cluster.lab import SYSTEM_PATH, Lab
 from lab.cluster.parts import parts
-from lab.cluster.supervision import SOCKET_PATH_MAX, SYSTEM_PATH
+from lab.cluster.supervision import SOCKET_PATH_MAX
 
 SYSTEM_PROGRAMS = {
     "ip": "iproute2", "mount": "mount", "unshare": "util-linux", "nsenter": "util-linux", "nft": "nftables",

@@ -93,7 +93,7 @@ def part_row(part: Part, version: str, process: Process | None, wrong: str, pids
 
 def watcher_row(lab: Lab) -> Row:
     """The pair outside the lab that brings it back."""
-    alive = watch.pids(lab)
+    alive = watch.pids(lab.lab_id)
     state: State = "works" if len(alive) == 2 else "fails" if alive else "ended"
     return _row("watcher", "", state, alive[0] if alive else 0, "" if state == "works" else f"{len(alive)} of 2 run")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from infra.errors import CheckError
 from lab import paths
-from lab.cluster import cgroups, leftovers, namespace, registry, watch
+from lab.cluster import cgroups, leftovers, marks, namespace, registry, watch
 from lab.cluster.configs import CONTAINERD_SOCKET
 from lab.cluster.lab import Lab, remembered, this_clone
 from lab.cluster.registry import Record
@@ -109,12 +109,12 @@ def await_nothing(lab_id: str, report: Report) -> None:
 def remains(lab_id: str) -> list[str]:
     """Everything of a lab that is still on the machine, in words."""
     state, name = paths.state_dir(), f"railwright-{lab_id}"
-    found = [f"process {pid}" for pid in sorted(leftovers.orphans(lab_id))]
+    found = [f"process {pid}" for pid in marks.processes(marks.PART, lab_id)]
     found += [f"cgroup {name}"] if name in cgroups.names() else []
     found += [f"interface rw-{lab_id}"] if Path(f"/sys/class/net/rw-{lab_id}").exists() else []
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
     found += [f"mount {mount}" for mount in mounts if Path(mount).is_relative_to(state)]
-    found += ["its watcher"] if watch.is_held(state / "run/watch.lock") else []
+    found += [f"watcher {pid}" for pid in watch.pids(lab_id)]
     return found
 
 

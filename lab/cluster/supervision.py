@@ -13,11 +13,9 @@ from typing import Any
 from supervisor.xmlrpc import SupervisorTransport
 
 from infra.errors import CheckError
-from lab.cluster.lab import Lab
+from lab.cluster import marks
+from lab.cluster.lab import SYSTEM_PATH, Lab
 from lab.cluster.parts import Part, parts
-
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where the parts find mount, nft and the like; the caller's own PATH plays no role."""
 
 STEADY_SECONDS = 5
 """A part that ends sooner counts as a failed start, and waits one second more before each next one (s)."""
@@ -47,7 +45,7 @@ def environment(lab: Lab) -> dict[str, str]:
         "HOME": str(lab.state),
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
-        "RAILWRIGHT_LAB": lab.lab_id,
+        marks.PART: lab.lab_id,
     }
 
 
@@ -90,7 +88,7 @@ def _program(lab: Lab, part: Part, order: int) -> str:
     return f"""
 [program:{part.name}]
 command={command}
-directory={lab.state}
+directory={lab.clone}
 environment=RAILWRIGHT_INPUTS="{inputs_of(lab, part)}"
 priority={order}
 autorestart=true
@@ -115,6 +113,7 @@ class Supervisor:
 
     def __init__(self, lab: Lab) -> None:
         self._socket = lab.control_socket
+        self._order = [part.name for part in parts(lab)]
 
     def _ask(self, method: str, *arguments: Any) -> Any:
         # A transport that once failed to connect never tries again, so each call gets its own.
@@ -148,14 +147,15 @@ class Supervisor:
         }
 
     def update(self) -> list[str]:
-        """Take over a changed configuration; names of the parts that were started anew."""
+        """Take over a changed configuration; names of the parts that were started anew, in their order."""
         added, changed, removed = self._call("reloadConfig")[0]
-        for name in (*removed, *changed):
+        for name in (*removed, *sorted(changed, key=self._order.index, reverse=True)):
             self._call("stopProcessGroup", name)
             self._call("removeProcessGroup", name)
-        for name in (*added, *changed):
+        fresh = sorted((*added, *changed), key=self._order.index)
+        for name in fresh:
             self._call("addProcessGroup", name)
-        return sorted((*added, *changed))
+        return fresh
 
     def restart(self, name: str) -> None:
         """End one part and start it again."""

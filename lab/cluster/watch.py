@@ -8,7 +8,6 @@ memory that the registry does not know, and the lab does not notice their end.
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import select
 import subprocess
@@ -19,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from lab import paths
-from lab.cluster import registry
-from lab.cluster.lab import Lab, replace
+from lab.cluster import marks, registry
+from lab.cluster.lab import SYSTEM_PATH, Lab
 
 LOOK_SECONDS = 2.0
 """How often the acting watcher looks after its partner and the wish of the user (s)."""
@@ -37,18 +36,17 @@ HOLD_SECONDS = 60.0
 
 def main() -> None:
     """Wait in line, then watch until the user wants the lab down."""
-    run = paths.state_dir() / "run"
-    with held(run / "watch.lock"):
-        watch(paths.lab_id(), run / "watch.json")
+    with held(paths.state_dir() / "run/watch.lock"):
+        watch(paths.lab_id())
 
 
-def watch(lab_id: str, note: Path) -> None:
+def watch(lab_id: str) -> None:
     """Keep the lab and the partner alive."""
     pause, partner, born = FIRST_PAUSE_SECONDS, None, time.monotonic()
-    while (record := registry.read(lab_id)) and record.wanted == "up":
+    # Without its clone there is nothing to bring back, and Python might find the code of another clone.
+    while paths.repo_root().is_dir() and (record := registry.read(lab_id)) and record.wanted == "up":
         if partner is None or partner.poll() is not None:
             partner = begin()
-        replace(note, json.dumps([os.getpid(), partner.pid]) + "\n")
         if record.is_alive and (record.simulated or Path(f"/sys/class/net/rw-{lab_id}").exists()):
             wait_for_end(record.pid)
             continue
@@ -56,7 +54,8 @@ def watch(lab_id: str, note: Path) -> None:
             pause = FIRST_PAUSE_SECONDS
         time.sleep(pause)
         pause, born = min(2 * pause, LONGEST_PAUSE_SECONDS), time.monotonic()
-        subprocess.run([sys.executable, "-m", "lab.cluster.start"], stdin=subprocess.DEVNULL, check=False)
+        argv = [sys.executable, "-m", "lab.cluster.start"]
+        subprocess.run(argv, stdin=subprocess.DEVNULL, cwd=paths.repo_root(), check=False)
 
 
 def wait_for_end(pid: int) -> None:
@@ -74,10 +73,10 @@ def wait_for_end(pid: int) -> None:
 def begin() -> subprocess.Popen[bytes]:
     """Start a watcher that waits in line."""
     paths.state_dir().joinpath("log").mkdir(parents=True, exist_ok=True)
-    with (paths.state_dir() / "log/watch.log").open("ab") as log:
+    with (paths.state_dir() / "log/watcher.log").open("ab") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "lab.cluster.watch"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True, cwd=paths.repo_root(),
+            start_new_session=True, cwd=paths.repo_root(), env={"PATH": SYSTEM_PATH, marks.WATCHER: paths.lab_id()},
         )
 
 
@@ -87,13 +86,17 @@ def ensure(lab: Lab) -> None:
         begin()
 
 
-def pids(lab: Lab) -> list[int]:
+def pids(lab_id: str) -> list[int]:
     """The pair, as far as it lives: the acting one first."""
+    found = marks.processes(marks.WATCHER, lab_id)
+    return [pid for pid in found if b"lab.cluster.watch" in _command(pid)]
+
+
+def _command(pid: int) -> bytes:
     try:
-        noted = json.loads((lab.run / "watch.json").read_text())
-        return [pid for pid in noted if b"lab.cluster.watch" in Path(f"/proc/{pid}/cmdline").read_bytes()]
-    except (OSError, ValueError, TypeError):
-        return []
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
 @contextmanager

@@ -74,17 +74,16 @@ def ensure(report: Report) -> Model:
         mounts = (Mount(vllm.HERE, "/opt/railwright"), Mount(partial, "/models"))
         arguments = [f"/opt/railwright/{SCRIPT}", "/models", "/usr/share/common-licenses"]
         vllm.run_in(engine.host_path, arguments, mounts, "model.log", report)
-        _open_to_all(partial)
+        _expect_all(partial)
+        vllm.open_to_all(partial)
         partial.replace(made.path)
     return made
 
 
-def _open_to_all(folder: Path) -> None:
-    """Let pods read the folder: they run as another user, and safetensors writes for the owner alone."""
-    folder.chmod(0o755)
+def _expect_all(folder: Path) -> None:
     for name in FILES:
-        file = folder / name
-        if not file.exists():
-            raise CheckError(f"tiny model — {name} is absent after {SCRIPT} — all of {', '.join(FILES)} are needed — "
-                             "see .lab/log/up/model.log")
-        file.chmod(0o644)
+        if not (folder / name).exists():
+            raise CheckError(
+                f"tiny model — {name} is absent after {SCRIPT} — all of {', '.join(FILES)} are needed — "
+                "see .lab/log/up/model.log"
+            )

@@ -88,22 +88,27 @@ def ensure(report: Report) -> EngineRuntime:
     if engine.host_path.exists():
         return engine
     engine.host_path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(engine.host_path.with_suffix(".lock")):
+    with FileLock(f"{engine.host_path}.lock"):
         if engine.host_path.exists():
             return engine
-        partial = engine.host_path.with_suffix(".partial")
+        partial = engine.host_path.with_name(f"{engine.host_path.name}.partial")
         shutil.rmtree(partial, ignore_errors=True)
         _install(partial, report)
         report("imports the engine once")
         script = Mount(HERE, "/opt/railwright")
         run_in(partial, ["/opt/railwright/warm_engine.py"], (script,), "engine-warm.log", report)
+        open_to_all(partial / NOTES)
         partial.replace(engine.host_path)
     return engine
 
 
-def run_in(
-    folder: Path, arguments: list[str], mounts: tuple[Mount, ...], log: str, report: Report
-) -> None:
+def open_to_all(folder: Path) -> None:
+    """Let pods read a folder: they run as another user, and these libraries write for the owner alone."""
+    for path in (folder, *folder.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def run_in(folder: Path, arguments: list[str], mounts: tuple[Mount, ...], log: str, report: Report) -> None:
     """Run a Python program of ours inside, with the engine's folder mounted.
 
     Raises:

@@ -72,8 +72,10 @@ def run(argv: list[str]) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr.strip().splitlines() or ["nothing"])[-1]
-        raise CheckError(f"{' '.join(argv)} — ended with code {done.returncode} and said {said!r} — 0 was expected — "
-                         "see the log of containerd")
+        raise CheckError(
+            f"{' '.join(argv)} — ended with code {done.returncode} and said {said!r} — 0 was expected — "
+            "see the log of containerd"
+        )
     return done.stdout
 
 
@@ -94,8 +96,9 @@ def load(client: list[str], report: Report, *, run: Run = run) -> None:
     present = set(run([*images, "list", "--quiet"]).split())
     absent = sorted(set().union(*(_names(*each) for each in archives().items())) - present)
     if absent:
-        raise CheckError(f"containerd — lacks {', '.join(absent)} after the import — all are needed — "
-                         "run `lab down`, then `lab up`")
+        raise CheckError(
+            f"containerd — lacks {', '.join(absent)} after the import — all are needed — run `lab down`, then `lab up`"
+        )
 
 
 def _names(name: str, archive: Path) -> set[str]:

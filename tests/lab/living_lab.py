@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,6 +17,9 @@ from lab import paths
 from lab.cluster import registry
 from lab.cluster.lab import Lab, remembered, this_clone
 from lab.cluster.status import Row, status
+
+ECHO = Path(__file__).with_name("echo.yaml")
+"""The pods that the tests talk to."""
 
 
 def full_lab() -> Lab:
@@ -38,6 +43,18 @@ def kubectl(lab: Lab, *arguments: str, given: str = "") -> str:
 def get(lab: Lab, *arguments: str) -> Any:
     """One object or list, as data."""
     return json.loads(kubectl(lab, "get", *arguments, "--output=json"))
+
+
+@contextmanager
+def echo_pods(lab: Lab) -> Iterator[set[str]]:
+    """Names of two pods behind a Service and a node port; gone afterwards."""
+    kubectl(lab, "apply", f"--filename={ECHO}")
+    try:
+        kubectl(lab, "--namespace=lab-test", "rollout", "status", "deployment/echo", "--timeout=120s")
+        pods = get(lab, "pods", "--namespace=lab-test", "--selector=app=echo")["items"]
+        yield {pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]}
+    finally:
+        kubectl(lab, "delete", "--ignore-not-found", "--timeout=90s", f"--filename={ECHO}")
 
 
 def rows() -> dict[str, Row]:

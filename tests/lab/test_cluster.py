@@ -13,9 +13,8 @@ import pytest
 from lab.cluster import start
 from lab.cluster.health import tls
 from lab.cluster.lab import NODE, Lab
-from tests.lab.living_lab import eventually, full_lab, get, kubectl, rows
+from tests.lab.living_lab import echo_pods, eventually, full_lab, get, kubectl, rows
 
-ECHO = Path(__file__).with_name("echo.yaml")
 ASK = "import sys, urllib.request as u; print(u.urlopen(sys.argv[1], timeout=5).read().decode())"
 
 
@@ -27,11 +26,8 @@ def lab() -> Lab:
 @pytest.fixture(scope="module")
 def echo(lab: Lab) -> Iterator[set[str]]:
     """Names of two pods behind a Service."""
-    kubectl(lab, "apply", f"--filename={ECHO}")
-    kubectl(lab, "--namespace=lab-test", "rollout", "status", "deployment/echo", "--timeout=120s")
-    pods = get(lab, "pods", "--namespace=lab-test", "--selector=app=echo")["items"]
-    yield {pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]}
-    kubectl(lab, "delete", "--wait=false", f"--filename={ECHO}")
+    with echo_pods(lab) as names:
+        yield names
 
 
 def test_every_part_works(lab: Lab) -> None:

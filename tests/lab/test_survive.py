@@ -7,7 +7,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -16,9 +15,8 @@ from lab import paths
 from lab.cluster import registry, watch
 from lab.cluster.lab import NODE, Lab
 from lab.cluster.namespace import is_linked
-from tests.lab.living_lab import eventually, full_lab, get, kubectl, rows
+from tests.lab.living_lab import echo_pods, eventually, full_lab, get, kubectl, rows
 
-ECHO = Path(__file__).with_name("echo.yaml")
 CRD = paths.repo_root() / "lab/fleet/nodepool.yaml"
 POOL = """
 apiVersion: lab.railwright.dev/v1
@@ -36,10 +34,8 @@ PARTS = (
 def lab() -> Iterator[Lab]:
     """A lab with two pods behind a node port."""
     living = full_lab()
-    kubectl(living, "apply", f"--filename={ECHO}")
-    kubectl(living, "--namespace=lab-test", "rollout", "status", "deployment/echo", "--timeout=120s")
-    yield living
-    kubectl(living, "delete", "--wait=false", f"--filename={ECHO}")
+    with echo_pods(living):
+        yield living
 
 
 def all_work() -> bool:
@@ -107,9 +103,10 @@ def test_cut_link_is_made_again(lab: Lab) -> None:
 @pytest.mark.parametrize("which", [0, 1], ids=["acting", "waiting"])
 def test_killed_watcher_comes_back(lab: Lab, which: int) -> None:
     """The pair is whole again, and the lab did not notice."""
-    first, before = registry.read(lab.lab_id), eventually(lambda: len(watch.pids(lab)) == 2 and watch.pids(lab))
+    first = registry.read(lab.lab_id)
+    before = eventually(lambda: len(pids := watch.pids(lab.lab_id)) == 2 and pids)
     os.kill(before[which], signal.SIGKILL)
-    eventually(lambda: len(pids := watch.pids(lab)) == 2 and before[which] not in pids)
+    eventually(lambda: len(pids := watch.pids(lab.lab_id)) == 2 and before[which] not in pids)
     assert registry.read(lab.lab_id) == first
 
 

@@ -153,13 +153,14 @@ def _container(plan: GatewayPlan) -> Manifest:
         "imagePullPolicy": "IfNotPresent",
         "command": ["envoy"],
         "args": [
-            f"--config-path={CONFIG_FOLDER}/envoy.json",
-            f"--concurrency={ceil(gateway.resources.cpus)}",
-            # At the level below, Envoy prints pages about messages that are work in progress.
-            "--log-level=error",
-            # Without it Envoy wants shared memory and a user of its own.
+            # Envoy takes a flag and its value as two words only.
+            *("--config-path", f"{CONFIG_FOLDER}/envoy.json"),
+            *("--concurrency", str(ceil(gateway.resources.cpus))),
+            # At the level below, it prints pages about messages that are work in progress.
+            *("--log-level", "error"),
+            # Without this it wants shared memory and a user of its own.
             "--disable-hot-restart",
-            "--file-flush-interval-msec=1000",
+            *("--file-flush-interval-msec", "1000"),
         ],
         "ports": [
             {"name": "http", "containerPort": gateway.port},

@@ -53,6 +53,7 @@ def test_only_recent_ends_count() -> None:
     spawned = "2026-01-01 11:59:00,1 INFO spawned: 'kwok' with pid 7"
     log = [line(NOW - timedelta(hours=1)), line(NOW - timedelta(minutes=2)), spawned]
     assert doctor.count_ends(log, NOW) == {"kwok": 1}
+    assert doctor.count_ends([*log, "2026-01-01 11:59:30,1 INFO supervisord started with pid 1"], NOW) == {}
 
 
 @pytest.mark.parametrize(
@@ -86,6 +87,13 @@ def test_lab_that_is_wanted_down_may_be_dead() -> None:
     """`lab down` cut off before the end is no finding of its own."""
     record = Record("f2af6c09", "/clone", 7, "boot/1", 77, simulated=False, wanted="down")
     assert list(doctor.entry_findings(record, alive=False, watched=False)) == []
+
+
+def test_lab_whose_clone_was_deleted_is_named(tmp_path: Path) -> None:
+    """Nobody could type `lab down` for it."""
+    kept = Record("aaaaaaaa", str(tmp_path), 7, "boot/1", 77, simulated=False)
+    lost = Record("bbbbbbbb", str(tmp_path / "gone"), 8, "boot/1", 78, simulated=False)
+    assert [one.who for one in doctor.orphan_findings([kept, lost])] == ["lab bbbbbbbb"]
 
 
 def test_leftovers_of_other_labs_are_named() -> None:

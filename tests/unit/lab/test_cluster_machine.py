@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.cluster import cgroups, init, leftovers, registry, stop
+from lab.cluster import cgroups, init, leftovers, marks, registry, stop
 from lab.cluster.lab import Lab, remember, remembered
 from lab.cluster.lab import replace as write
 from lab.cluster.leftovers import Leftover
@@ -25,7 +25,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(registry, "folder", lambda: tmp_path / "run")
     monkeypatch.setattr(cgroups, "UNIFIED", tmp_path / "cgroup")
     monkeypatch.setattr(leftovers, "LINKS", tmp_path / "net")
-    monkeypatch.setattr(leftovers, "orphans", lambda lab_id: set())
+    monkeypatch.setattr(marks, "processes", lambda mark, lab_id: [])
     monkeypatch.setattr(leftovers, "is_watched", lambda record: False)
     (tmp_path / "cgroup").mkdir()
     (tmp_path / "cgroup/cgroup.controllers").write_text("cpuset cpu io memory hugetlb pids rdma\n")
@@ -81,7 +81,7 @@ def test_similar_names_are_not_ours(machine: Path, name: str) -> None:
 
 def test_own_lab_without_entry_is_taken_down(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two sets of parts on one state folder would destroy it."""
-    monkeypatch.setattr(leftovers, "orphans", lambda lab_id: {4711})
+    monkeypatch.setattr(marks, "processes", lambda mark, lab_id: [4711])
     assert leftovers.find(own="dddddddd") == [Leftover("process", "4711", "dddddddd")]
 
 

