@@ -39,8 +39,14 @@ def run_logged(
     with log.open("w", buffering=1) as out:
         out.write(f"$ {' '.join(argv)}\n")
         with subprocess.Popen(
-            argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
-            errors="replace", env=None if env is None else dict(env), cwd=cwd,
+            argv,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            errors="replace",
+            env=None if env is None else dict(env),
+            cwd=cwd,
         ) as process:
             for line in process.stdout or ():
                 out.write(line)

@@ -77,9 +77,7 @@ def key_for(model: str) -> str:
     raise ConfigError(f"{stack_file.path()} — no key may use model {model!r} — one must — add it under railwright:keys")
 
 
-def ask(
-    client: httpx.Client, url: str, model: str, key: str, clock: Callable[[], float] = time.monotonic
-) -> Answer:
+def ask(client: httpx.Client, url: str, model: str, key: str, clock: Callable[[], float] = time.monotonic) -> Answer:
     """Send one streamed chat.
 
     Raises:
@@ -87,7 +85,10 @@ def ask(
         CheckError: the stream brought no text.
     """
     body = {
-        "model": model, "stream": True, "stream_options": {"include_usage": True}, "max_tokens": MAX_TOKENS,
+        "model": model,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": MAX_TOKENS,
         "messages": [{"role": "user", "content": QUESTION}],
     }
     start, first, text, tokens = clock(), 0.0, "", 0

@@ -6,15 +6,12 @@ its own, so that a preview and the update after it never share modules or state.
 
 from __future__ import annotations
 
-import asyncio
 import os
-import runpy
 import shlex
 import signal
 import subprocess
 import sys
 import threading
-import traceback
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,20 +21,16 @@ from queue import SimpleQueue
 from typing import IO, Any, cast
 
 import grpc
-import pulumi
 from google.protobuf import empty_pb2
-from pulumi.runtime import reset_options, run_in_stack, set_all_config
 from pulumi.runtime.proto import LanguageRuntimeServicer, language_pb2, language_pb2_grpc, plugin_pb2
 from typing_extensions import override
 
-from infra.errors import RailwrightError
+from lab.language_program import REPORTED, run_program
 
 MODULE = "lab.language_host"
 """Name under which an interpreter starts this file."""
 NAME = "pulumi-language-python"
 """File name under which the Pulumi CLI looks for a host of ``runtime: python``."""
-REPORTED = 32
-"""Exit status of a program that has told the engine why it failed; any other one is a crash."""
 READ_BYTES = 65536
 """Most that is read from a pipe at once (bytes); the size of a pipe. Source: pipe(7)."""
 MESSAGE_BYTES = 400 * 1024 * 1024
@@ -73,8 +66,9 @@ class LanguageHost(LanguageRuntimeServicer):
         self._children: set[subprocess.Popen[bytes]] = set()
 
     @override
-    def Handshake(self, request: language_pb2.LanguageHandshakeRequest,
-                  context: grpc.ServicerContext) -> language_pb2.LanguageHandshakeResponse:
+    def Handshake(
+        self, request: language_pb2.LanguageHandshakeRequest, context: grpc.ServicerContext
+    ) -> language_pb2.LanguageHandshakeResponse:
         """Take the engine's address from an engine that tells it here."""
         self.engine = request.engine_address or self.engine
         return language_pb2.LanguageHandshakeResponse()
@@ -85,33 +79,38 @@ class LanguageHost(LanguageRuntimeServicer):
         return plugin_pb2.PluginInfo(version=metadata.version("pulumi"))
 
     @override
-    def About(self, request: language_pb2.AboutRequest,
-              context: grpc.ServicerContext) -> language_pb2.AboutResponse:
+    def About(self, request: language_pb2.AboutRequest, context: grpc.ServicerContext) -> language_pb2.AboutResponse:
         """Name the interpreter, for ``pulumi about``."""
         version = ".".join(str(part) for part in sys.version_info[:3])
         return language_pb2.AboutResponse(executable=sys.executable, version=version)
 
     @override
-    def GetRequiredPlugins(self, request: language_pb2.GetRequiredPluginsRequest,
-                           context: grpc.ServicerContext) -> language_pb2.GetRequiredPluginsResponse:
+    def GetRequiredPlugins(
+        self, request: language_pb2.GetRequiredPluginsRequest, context: grpc.ServicerContext
+    ) -> language_pb2.GetRequiredPluginsResponse:
         """Name none: the lab provides its plugins, and the engine must not download others."""
         return language_pb2.GetRequiredPluginsResponse()
 
     @override
-    def GetRequiredPackages(self, request: language_pb2.GetRequiredPackagesRequest,
-                            context: grpc.ServicerContext) -> language_pb2.GetRequiredPackagesResponse:
+    def GetRequiredPackages(
+        self, request: language_pb2.GetRequiredPackagesRequest, context: grpc.ServicerContext
+    ) -> language_pb2.GetRequiredPackagesResponse:
         """Name none: the lab provides its plugins, and the engine must not download others."""
         return language_pb2.GetRequiredPackagesResponse()
 
     @override
-    def GetProgramDependencies(self, request: language_pb2.GetProgramDependenciesRequest,
-                               context: grpc.ServicerContext) -> language_pb2.GetProgramDependenciesResponse:
+    def GetProgramDependencies(
+        self, request: language_pb2.GetProgramDependenciesRequest, context: grpc.ServicerContext
+    ) -> language_pb2.GetProgramDependenciesResponse:
         """Name none: the lock file of the clone is the one list of dependencies."""
         return language_pb2.GetProgramDependenciesResponse()
 
     @override
-    def InstallDependencies(self, request: language_pb2.InstallDependenciesRequest, context: grpc.ServicerContext,
-                            ) -> Iterator[language_pb2.InstallDependenciesResponse]:
+    def InstallDependencies(
+        self,
+        request: language_pb2.InstallDependenciesRequest,
+        context: grpc.ServicerContext,
+    ) -> Iterator[language_pb2.InstallDependenciesResponse]:
         """Say that there is nothing to install here, for ``pulumi install``."""
         said = f"{NAME}: dependencies come from requirements.lock; 'make up' installs them\n"
         yield language_pb2.InstallDependenciesResponse(stdout=said.encode())
@@ -128,16 +127,20 @@ class LanguageHost(LanguageRuntimeServicer):
         return language_pb2.RunResponse(error=f"{NAME}: the program {ending(child.returncode)}, without saying why")
 
     @override
-    def RunPlugin(self, request: language_pb2.RunPluginRequest,
-                  context: grpc.ServicerContext) -> Iterator[language_pb2.RunPluginResponse]:
+    def RunPlugin(
+        self, request: language_pb2.RunPluginRequest, context: grpc.ServicerContext
+    ) -> Iterator[language_pb2.RunPluginResponse]:
         """Run a policy pack, handing on what it prints, then its exit status."""
         folder = request.info.program_directory
         if request.kind != "analyzer" or not request.args:
-            context.abort(grpc.StatusCode.UNIMPLEMENTED,
-                          f"{NAME}: {folder!r} is a plugin of kind {request.kind!r}; only policy packs run here")
+            context.abort(
+                grpc.StatusCode.UNIMPLEMENTED,
+                f"{NAME}: {folder!r} is a plugin of kind {request.kind!r}; only policy packs run here",
+            )
         environment = dict(pair.split("=", 1) for pair in request.env)
-        with self._child(context, ["pulumi.policy", request.args[0], folder], request.pwd, environment,
-                         output=subprocess.PIPE) as child:
+        with self._child(
+            context, ["pulumi.policy", request.args[0], folder], request.pwd, environment, output=subprocess.PIPE
+        ) as child:
             yield from _printed(child)
             yield language_pb2.RunPluginResponse(exitcode=child.wait())
 
@@ -153,11 +156,23 @@ class LanguageHost(LanguageRuntimeServicer):
             child.terminate()
 
     @contextmanager
-    def _child(self, context: grpc.ServicerContext, arguments: list[str], folder: str,
-               env: dict[str, str] | None = None, output: int | None = None) -> Iterator[subprocess.Popen[bytes]]:
+    def _child(
+        self,
+        context: grpc.ServicerContext,
+        arguments: list[str],
+        folder: str,
+        env: dict[str, str] | None = None,
+        output: int | None = None,
+    ) -> Iterator[subprocess.Popen[bytes]]:
         """Run a module in a new interpreter that ends with the call it answers."""
-        child = subprocess.Popen([sys.executable, "-P", "-u", "-m", *arguments], cwd=folder, env=env,
-                                 stdin=subprocess.PIPE, stdout=output, stderr=output)
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-u", "-m", *arguments],
+            cwd=folder,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+        )
         self._children.add(child)
         try:
             if not context.add_callback(child.terminate):
@@ -191,59 +206,6 @@ def _printed(child: subprocess.Popen[bytes]) -> Iterator[language_pb2.RunPluginR
         threading.Thread(target=read, args=(stream, pipe), daemon=True).start()
     for _ in pipes:
         yield from iter(parts.get, None)
-
-
-def run_program(request: language_pb2.RunRequest) -> int:
-    """Run a Pulumi program in this interpreter and tell the engine what went wrong.
-
-    Returns:
-        0, or ``REPORTED`` when the engine has been told why the program failed.
-    """
-    reset_options(project=request.project, stack=request.stack, organization=request.organization or "organization",
-                  root_directory=request.info.root_directory, monitor_address=request.monitor_address,
-                  engine_address=request.args[0], preview=request.dryRun, parallel=request.parallel)
-    set_all_config(dict(request.config), list(request.configSecretKeys))
-    folder = Path(request.info.program_directory)
-    sys.path.insert(0, str(folder))
-    program = folder / (request.info.entry_point or ".")
-    try:
-        asyncio.run(_deploy(program, threads=max(request.parallel, 1)))
-    except SystemExit as left:
-        if left.code in (None, 0):
-            return 0
-        pulumi.log.error(f"the program called sys.exit({left.code!r}); raise an error that says why instead")
-    except grpc.RpcError as error:
-        # An engine that is gone took the resource monitor along; there is nobody left to tell.
-        if error.code() != grpc.StatusCode.UNAVAILABLE:
-            pulumi.log.error(f"the engine refused a call: {error.details()}")
-    except Exception as error:  # top frame of a user's program: whatever it raises is reported
-        pulumi.log.error(explain(error))
-    else:
-        return 0
-    return REPORTED
-
-
-async def _deploy(program: Path, threads: int) -> None:
-    """Run a program file or folder as ``__main__`` inside its stack, until every resource is settled."""
-    def run() -> None:
-        runpy.run_path(str(program), run_name="__main__")
-
-    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(max_workers=threads))
-    await run_in_stack(run)
-
-
-def explain(error: BaseException) -> str:
-    """Say what a program raised: refusals in their own words, anything else with the program's own frames."""
-    cause: BaseException | None = error
-    while cause:
-        if isinstance(cause, (RailwrightError, pulumi.RunError)):
-            return str(cause)
-        cause = cause.__cause__
-    frames = traceback.extract_tb(error.__traceback__)
-    ours = [at for at, frame in enumerate(frames) if frame.filename in (__file__, "<frozen runpy>")]
-    shown = frames[ours[-1] + 1:] if ours and ours[-1] + 1 < len(frames) else frames
-    said = "".join(traceback.format_exception_only(error))
-    return f"the program raised {type(error).__name__}:\n{''.join(traceback.format_list(shown))}{said}"
 
 
 def serve(engine: str, parent: int) -> None:

@@ -85,13 +85,17 @@ def problems(facts: Facts, *, simulated: bool) -> Iterator[str]:
     if facts.machine not in MACHINES:
         yield f"machine — is {facts.machine!r} — allowed are {', '.join(MACHINES)} — use another machine"
     if facts.memory_gib < MEMORY_GIB[simulated]:
-        yield (f"memory — {facts.memory_gib:.1f} GiB are free — {MEMORY_GIB[simulated]:.0f} GiB are needed — "
-               f"end other programs{'' if simulated else f', {SIMULATED_HELPS}'}")
+        yield (
+            f"memory — {facts.memory_gib:.1f} GiB are free — {MEMORY_GIB[simulated]:.0f} GiB are needed — "
+            f"end other programs{'' if simulated else f', {SIMULATED_HELPS}'}"
+        )
     for disk in facts.disks:
         if disk.free_gib < sum(disk.needs.values()):
             what = " + ".join(f"{gib:.1f} for {name}" for name, gib in disk.needs.items())
-            yield (f"disk — {disk.free_gib:.1f} GiB are free at {disk.folder} — {what} GiB are needed — make room, "
-                   "or set RAILWRIGHT_CACHE to a folder on another disk")
+            yield (
+                f"disk — {disk.free_gib:.1f} GiB are free at {disk.folder} — {what} GiB are needed — make room, "
+                "or set RAILWRIGHT_CACHE to a folder on another disk"
+            )
     yield from _package_problems(facts)
     if not simulated:
         yield from _node_problems(facts)
@@ -112,17 +116,23 @@ def _node_problems(facts: Facts) -> Iterator[str]:
         # What the kernel allows root cannot be told from here, and would only be noise.
         return
     if absent := facts.no_controllers:
-        yield (f"cgroups — without {', '.join(sorted(absent))} — a kubelet needs {', '.join(sorted(cgroups.NEEDED))} — "
-               f"mount them, or enable them on the kernel's command line, {SIMULATED_HELPS}")
+        yield (
+            f"cgroups — without {', '.join(sorted(absent))} — a kubelet needs {', '.join(sorted(cgroups.NEEDED))} — "
+            f"mount them, or enable them on the kernel's command line, {SIMULATED_HELPS}"
+        )
     if not facts.cgroups_writable:
-        yield (f"cgroups — /sys/fs/cgroup cannot be written — a kubelet makes its own groups — run outside this "
-               f"container or give it the whole tree, {SIMULATED_HELPS}")
+        yield (
+            f"cgroups — /sys/fs/cgroup cannot be written — a kubelet makes its own groups — run outside this "
+            f"container or give it the whole tree, {SIMULATED_HELPS}"
+        )
     for name, why in facts.kernel.items():
-        yield (f"kernel — {name} failed: {why} — the lab lives in namespaces with veth, bridge, nf_tables and overlay "
-               f"— load the module (`modprobe {name}`) or lift the container's limits, {SIMULATED_HELPS}"
-               if name != "namespaces" else
-               f"kernel — new namespaces are refused: {why} — mount, network, PID and UTS namespaces are needed — "
-               f"give this container CAP_SYS_ADMIN, {SIMULATED_HELPS}")
+        yield (
+            f"kernel — {name} failed: {why} — the lab lives in namespaces with veth, bridge, nf_tables and overlay "
+            f"— load the module (`modprobe {name}`) or lift the container's limits, {SIMULATED_HELPS}"
+            if name != "namespaces"
+            else f"kernel — new namespaces are refused: {why} — mount, network, PID and UTS namespaces are needed — "
+            f"give this container CAP_SYS_ADMIN, {SIMULATED_HELPS}"
+        )
 
 
 def gather(*, simulated: bool) -> Facts:

@@ -47,6 +47,7 @@ def _resource(given: ResourceValidationArgs | PolicyResource) -> Resource:
 
 def _policy(rule: Rule, verdict: str) -> Policy:
     """Wrap one rule; a policy has one level, so what fails and what is unknown need one each."""
+
     def judge(args: ResourceValidationArgs, report: ReportViolation) -> None:
         _report(rule, verdict, _resource(args), (), report)
 
@@ -55,9 +56,13 @@ def _policy(rule: Rule, verdict: str) -> Policy:
         for resource in stack:
             _report(rule, verdict, resource, stack, report)
 
-    facts: dict[str, Any] = {"severity": Severity(rule.severity), "remediation_steps": rule.remediation,
-                             "description": f"{rule.rule_id}: {rule.title}", "name": rule.rule_id,
-                             "enforcement_level": EnforcementLevel.MANDATORY}
+    facts: dict[str, Any] = {
+        "severity": Severity(rule.severity),
+        "remediation_steps": rule.remediation,
+        "description": f"{rule.rule_id}: {rule.title}",
+        "name": rule.rule_id,
+        "enforcement_level": EnforcementLevel.MANDATORY,
+    }
     if verdict == "unknown":
         facts |= {"name": f"{rule.rule_id}-unknown", "enforcement_level": EnforcementLevel.ADVISORY}
     if rule.needs_stack:

@@ -61,8 +61,10 @@ def load() -> list[Rule]:
             continue
         rule = from_module(importlib.import_module(info.name))
         if rule.rule_id in found:
-            raise ConfigError(f"policy pack: two rules have the id {rule.rule_id!r}; ids are unique, give {info.name} "
-                              "the next free one")
+            raise ConfigError(
+                f"policy pack: two rules have the id {rule.rule_id!r}; ids are unique, give {info.name} "
+                "the next free one"
+            )
         found[rule.rule_id] = rule
     return [found[rule_id] for rule_id in sorted(found)]
 

@@ -19,7 +19,7 @@ class Pool(Frozen):
     hosts: Annotated[int, Field(ge=1, le=4096)]
     """Hosts in the pool, spares included (count)."""
     spare_hosts: Annotated[int, Field(ge=0)] = 0
-    """Hosts kept free for failures and rollouts (count)."""
+    """Hosts that no replica is planned on, kept for the day one fails (count)."""
     fabric: Literal["roce", "infiniband", "none"] = "none"
     hosts_per_leaf: Annotated[int, Field(ge=1, le=256)] = 16
     """Hosts one switch hop apart (count)."""

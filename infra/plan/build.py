@@ -70,7 +70,8 @@ def _models(spec: Spec, models: dict[str, Model], pools: dict[str, PoolPlan]) ->
     places: dict[str, Placement] = {}
     for pool in pools.values():
         mine = {name: model for name, model in models.items() if model.pool == pool.name}
-        places |= place(pool.pool, {name: (m.replicas, _per_host(m, pool)) for name, m in mine.items()})
+        wanted = {name: (m.replicas, _per_host(m, pool)) for name, m in mine.items()}
+        places |= place(pool.pool, wanted, shared=pool.board.gpu is None)
     longest = round(spec.stack.gateway.longest_answer.total_seconds()) if spec.stack else 0
     for name, model in models.items():
         pool, engine = pools[model.pool], _engine(model)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
 
 from infra.config.pools import Pool
-from infra.units import ceil_div
 
 POD_CPU_SHARE = 0.9
 """Share of a host's CPUs that its model pods may request; the rest is for the operators' pods."""
@@ -40,26 +41,27 @@ def leaf_of(pool: Pool, index: int) -> int:
     return index // pool.hosts_per_leaf
 
 
-def place(pool: Pool, wanted: Mapping[str, tuple[int, int]]) -> dict[str, Placement]:
+def place(pool: Pool, wanted: Mapping[str, tuple[int, int]], *, shared: bool = False) -> dict[str, Placement]:
     """Place the models of one pool in the order given.
 
     Args:
         wanted: model name → (replicas, replicas one empty host holds).
+        shared: whether models share hosts. With GPUs they do not: a replica of a small model on each host would leave
+            none for a model that takes a whole one.
     """
-    usable = pool.hosts - pool.spare_hosts
-    shares = {name: _hosts_for(replicas, per_host) for name, (replicas, per_host) in wanted.items()}
-    # Whole hosts per model keep a tenant's GPUs together; the rest of its last host is its own head room.
-    free_hosts = max(0, usable - sum(shares.values()))
-    start, placed = 0, {}
+    usable, start = Fraction(pool.hosts - pool.spare_hosts), Fraction(0)
+    placed = {}
     for name, (replicas, per_host) in wanted.items():
-        hosts = min(shares[name], max(0, usable - start))
-        fit = min(replicas, hosts * per_host)
-        leaves = tuple(sorted({leaf_of(pool, index) for index in range(start, start + hosts)}))
-        room = free_hosts * per_host + max(0, hosts * per_host - replicas)
-        placed[name] = Placement(per_host, start, hosts, leaves, replicas - fit, room)
-        start += hosts
-    return placed
+        fit = min(replicas, int((usable - start) * per_host))
+        share = Fraction(fit, per_host) if per_host else Fraction(0)
+        share = share if shared else Fraction(ceil(share))
+        first, last = int(start), ceil(start + share)
+        leaves = tuple(sorted({leaf_of(pool, index) for index in range(first, last)}))
+        placed[name] = Placement(per_host, first, last - first, leaves, replicas - fit, int(share * per_host) - fit)
+        start += share
+    return {name: _with_room(place, usable - start) for name, place in placed.items()}
 
 
-def _hosts_for(replicas: int, per_host: int) -> int:
-    return ceil_div(replicas, per_host) if per_host else 0
+def _with_room(place: Placement, hosts: Fraction) -> Placement:
+    """Add what the hosts that nobody took would hold to the room on a model's own hosts."""
+    return replace(place, free_replicas=place.free_replicas + int(hosts * place.replicas_per_host))

@@ -68,7 +68,9 @@ def _binding(name: str, role: str) -> dict[str, Any]:
 
 def _head(kind: str, name: str) -> dict[str, Any]:
     return {
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": f"railwright:{name}"},
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": f"railwright:{name}"},
     }
 
 

@@ -33,7 +33,7 @@ def files(lab: Lab, secret: str, hugetlb: bool) -> dict[str, str]:
 
     Args:
         secret: key that encrypts Secrets in etcd, 32 bytes in base64.
-        hugetlb: whether the machine has the hugetlb controller mounted.
+        hugetlb: whether the machine offers the hugetlb controller.
     """
     made = {"encryption.yaml": encryption(secret)}
     if not lab.simulated:
@@ -50,31 +50,48 @@ def files(lab: Lab, secret: str, hugetlb: bool) -> dict[str, str]:
 
 def kubeconfig(lab: Lab, identity: str) -> str:
     """A client's way to the API server, with its key inside."""
-    return _yaml({
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "lab",
-        "clusters": [{"name": "lab", "cluster": {
-            "server": lab.network.api_url, "certificate-authority-data": _data(lab.pki / "ca.crt"),
-        }}],
-        "users": [{"name": identity, "user": {
-            "client-certificate-data": _data(lab.pki / f"{identity}.crt"),
-            "client-key-data": _data(lab.pki / f"{identity}.key"),
-        }}],
-        "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": identity}}],
-    })
+    return _yaml(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "lab",
+            "clusters": [
+                {
+                    "name": "lab",
+                    "cluster": {
+                        "server": lab.network.api_url,
+                        "certificate-authority-data": _data(lab.pki / "ca.crt"),
+                    },
+                }
+            ],
+            "users": [
+                {
+                    "name": identity,
+                    "user": {
+                        "client-certificate-data": _data(lab.pki / f"{identity}.crt"),
+                        "client-key-data": _data(lab.pki / f"{identity}.key"),
+                    },
+                }
+            ],
+            "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": identity}}],
+        }
+    )
 
 
 def encryption(secret: str) -> str:
     """How the API server keeps Secrets in etcd."""
-    return _yaml({
-        "apiVersion": "apiserver.config.k8s.io/v1",
-        "kind": "EncryptionConfiguration",
-        "resources": [{
-            "resources": ["secrets"],
-            "providers": [{"secretbox": {"keys": [{"name": "lab", "secret": secret}]}}, {"identity": {}}],
-        }],
-    })
+    return _yaml(
+        {
+            "apiVersion": "apiserver.config.k8s.io/v1",
+            "kind": "EncryptionConfiguration",
+            "resources": [
+                {
+                    "resources": ["secrets"],
+                    "providers": [{"secretbox": {"keys": [{"name": "lab", "secret": secret}]}}, {"identity": {}}],
+                }
+            ],
+        }
+    )
 
 
 def containerd(lab: Lab, *, hugetlb: bool) -> str:

@@ -28,8 +28,15 @@ def begin(lab: Lab) -> Record:
     out = lab.logs / "init.log"
     with out.open("w") as log:
         first = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, check=False,
-            env=environment(lab), start_new_session=True, cwd=lab.clone,
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            check=False,
+            env=environment(lab),
+            start_new_session=True,
+            cwd=lab.clone,
         )
     if first.returncode or not first.stdout.strip().isdigit():
         raise CheckError(
@@ -48,7 +55,11 @@ def begin_simulated(lab: Lab) -> Record:
     with (lab.logs / "init.log").open("w") as log:
         process = subprocess.Popen(
             [lab.python, "-m", "supervisor.supervisord", "--configuration", conf],
-            stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment(lab), start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment(lab),
+            start_new_session=True,
             cwd=lab.state,
         )
     return enter_in_registry(lab, process.pid, ())

@@ -67,14 +67,25 @@ def etcd(lab: Lab) -> Part:
     pki, ports, node = lab.pki, lab.network.ports, lab.network.node_ip
     peer = f"https://{node}:{ports.etcd_peer}"
     command = (
-        lab.tool("etcd"), f"--name={NODE}", f"--data-dir={lab.state}/etcd",
-        f"--listen-client-urls=https://{node}:{ports.etcd}", f"--advertise-client-urls=https://{node}:{ports.etcd}",
-        f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}", f"--initial-cluster={NODE}={peer}",
-        f"--cert-file={pki}/etcd.crt", f"--key-file={pki}/etcd.key",
-        "--client-cert-auth=true", f"--trusted-ca-file={pki}/etcd-ca.crt",
-        f"--peer-cert-file={pki}/etcd.crt", f"--peer-key-file={pki}/etcd.key",
-        "--peer-client-cert-auth=true", f"--peer-trusted-ca-file={pki}/etcd-ca.crt",
-        "--log-level=warn", "--logger=zap", "--log-outputs=stderr",
+        lab.tool("etcd"),
+        f"--name={NODE}",
+        f"--data-dir={lab.state}/etcd",
+        f"--listen-client-urls=https://{node}:{ports.etcd}",
+        f"--advertise-client-urls=https://{node}:{ports.etcd}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster={NODE}={peer}",
+        f"--cert-file={pki}/etcd.crt",
+        f"--key-file={pki}/etcd.key",
+        "--client-cert-auth=true",
+        f"--trusted-ca-file={pki}/etcd-ca.crt",
+        f"--peer-cert-file={pki}/etcd.crt",
+        f"--peer-key-file={pki}/etcd.key",
+        "--peer-client-cert-auth=true",
+        f"--peer-trusted-ca-file={pki}/etcd-ca.crt",
+        "--log-level=warn",
+        "--logger=zap",
+        "--log-outputs=stderr",
     )
     reads = ("pki/etcd.crt", "pki/etcd-ca.crt")
     probe = Probe("https", ports.etcd, "/readyz", "etcd-client")
@@ -85,32 +96,52 @@ def api_server(lab: Lab) -> Part:
     """The API: no anonymous access, node authorizer and RBAC, Secrets encrypted at rest."""
     pki, network, tool = lab.pki, lab.network, lab.tool("kube-apiserver")
     command = (
-        tool, f"--bind-address={network.node_ip}", f"--secure-port={network.ports.api}",
-        f"--etcd-servers=https://{network.node_ip}:{network.ports.etcd}", f"--etcd-cafile={pki}/etcd-ca.crt",
-        f"--etcd-certfile={pki}/etcd-client.crt", f"--etcd-keyfile={pki}/etcd-client.key",
-        f"--tls-cert-file={pki}/kube-apiserver.crt", f"--tls-private-key-file={pki}/kube-apiserver.key",
-        "--tls-min-version=VersionTLS12", f"--client-ca-file={pki}/ca.crt", "--anonymous-auth=false",
-        "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
+        tool,
+        f"--bind-address={network.node_ip}",
+        f"--secure-port={network.ports.api}",
+        f"--etcd-servers=https://{network.node_ip}:{network.ports.etcd}",
+        f"--etcd-cafile={pki}/etcd-ca.crt",
+        f"--etcd-certfile={pki}/etcd-client.crt",
+        f"--etcd-keyfile={pki}/etcd-client.key",
+        f"--tls-cert-file={pki}/kube-apiserver.crt",
+        f"--tls-private-key-file={pki}/kube-apiserver.key",
+        "--tls-min-version=VersionTLS12",
+        f"--client-ca-file={pki}/ca.crt",
+        "--anonymous-auth=false",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={pki}/service-account.pub",
         f"--service-account-signing-key-file={pki}/service-account.key",
         f"--encryption-provider-config={lab.config}/encryption.yaml",
-        f"--service-cluster-ip-range={network.services}", "--kubelet-preferred-address-types=InternalIP",
+        f"--service-cluster-ip-range={network.services}",
+        "--kubelet-preferred-address-types=InternalIP",
         f"--kubelet-certificate-authority={pki}/ca.crt",
         f"--kubelet-client-certificate={pki}/kube-apiserver-kubelet.crt",
         f"--kubelet-client-key={pki}/kube-apiserver-kubelet.key",
-        f"--requestheader-client-ca-file={pki}/front-proxy-ca.crt", "--requestheader-allowed-names=front-proxy-client",
-        "--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+        f"--requestheader-client-ca-file={pki}/front-proxy-ca.crt",
+        "--requestheader-allowed-names=front-proxy-client",
+        "--requestheader-username-headers=X-Remote-User",
+        "--requestheader-group-headers=X-Remote-Group",
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         f"--proxy-client-cert-file={pki}/front-proxy-client.crt",
         f"--proxy-client-key-file={pki}/front-proxy-client.key",
-        "--allow-privileged=true", "--profiling=false", f"--cert-dir={lab.run}",
+        "--allow-privileged=true",
+        "--profiling=false",
+        f"--cert-dir={lab.run}",
         f"--advertise-address={network.host_ip if lab.simulated else network.node_ip}",
         # Nothing inside a simulated lab could reach the API through its Service.
         f"--endpoint-reconciler-type={'none' if lab.simulated else 'lease'}",
     )
-    certificates = ("ca", "kube-apiserver", "etcd-ca", "etcd-client", "kube-apiserver-kubelet", "front-proxy-ca",
-                    "front-proxy-client")
+    certificates = (
+        "ca",
+        "kube-apiserver",
+        "etcd-ca",
+        "etcd-client",
+        "kube-apiserver-kubelet",
+        "front-proxy-ca",
+        "front-proxy-client",
+    )
     reads = (*(f"pki/{name}.crt" for name in certificates), "pki/service-account.pub", "config/encryption.yaml")
     probe = Probe("https", network.ports.api, "/readyz", "admin")
     return Part("kube-apiserver", command, reads, probe, (tool, "--version"), stop_seconds=15)
@@ -120,8 +151,10 @@ def controller_manager(lab: Lab) -> Part:
     """The control loops, each with an account of its own; no election, for there is one."""
     name, port = "kube-controller-manager", lab.network.ports.kube_controller_manager
     command = (
-        *_loop(lab, name, port), "--use-service-account-credentials=true",
-        f"--root-ca-file={lab.pki}/ca.crt", f"--service-account-private-key-file={lab.pki}/service-account.key",
+        *_loop(lab, name, port),
+        "--use-service-account-credentials=true",
+        f"--root-ca-file={lab.pki}/ca.crt",
+        f"--service-account-private-key-file={lab.pki}/service-account.key",
         # Without it, it ends when it is faster than the API server; the scheduler has it by default.
         "--authentication-tolerate-lookup-failure=true",
         # A restarted KWOK takes over a lease of 40 s only when it has run out; hosts must not flap meanwhile.
@@ -142,10 +175,18 @@ def _loop(lab: Lab, name: str, port: int) -> tuple[str, ...]:
     """What the controller-manager and the scheduler have in common."""
     access = f"{lab.config}/{name}.kubeconfig"
     return (
-        lab.tool(name), f"--bind-address={lab.network.node_ip}", f"--secure-port={port}", f"--kubeconfig={access}",
-        f"--authentication-kubeconfig={access}", f"--authorization-kubeconfig={access}",
-        f"--tls-cert-file={lab.pki}/{name}.crt", f"--tls-private-key-file={lab.pki}/{name}.key",
-        f"--client-ca-file={lab.pki}/ca.crt", "--leader-elect=false", "--profiling=false", *CLIENT_QPS,
+        lab.tool(name),
+        f"--bind-address={lab.network.node_ip}",
+        f"--secure-port={port}",
+        f"--kubeconfig={access}",
+        f"--authentication-kubeconfig={access}",
+        f"--authorization-kubeconfig={access}",
+        f"--tls-cert-file={lab.pki}/{name}.crt",
+        f"--tls-private-key-file={lab.pki}/{name}.key",
+        f"--client-ca-file={lab.pki}/ca.crt",
+        "--leader-elect=false",
+        "--profiling=false",
+        *CLIENT_QPS,
     )
 
 
@@ -153,15 +194,20 @@ def containerd(lab: Lab) -> Part:
     """The container runtime; containers outlive it."""
     command = (lab.tool("containerd"), f"--config={lab.config}/containerd.toml", "--log-level=warn")
     reads = ("config/containerd.toml",)
-    return Part("containerd", command, reads, Probe("unix", path=CONTAINERD_SOCKET),
-                (lab.tool("containerd"), "--version"))
+    return Part(
+        "containerd", command, reads, Probe("unix", path=CONTAINERD_SOCKET), (lab.tool("containerd"), "--version")
+    )
 
 
 def kubelet(lab: Lab) -> Part:
     """The node agent of the one real node."""
     command = (
-        lab.tool("kubelet"), f"--config={lab.config}/kubelet.yaml", f"--kubeconfig={lab.config}/kubelet.kubeconfig",
-        f"--root-dir={lab.state}/kubelet", f"--cert-dir={lab.run}", f"--hostname-override={NODE}",
+        lab.tool("kubelet"),
+        f"--config={lab.config}/kubelet.yaml",
+        f"--kubeconfig={lab.config}/kubelet.kubeconfig",
+        f"--root-dir={lab.state}/kubelet",
+        f"--cert-dir={lab.run}",
+        f"--hostname-override={NODE}",
         f"--node-ip={lab.network.node_ip}",
     )
     reads = ("pki/ca.crt", "pki/kubelet.crt", "config/kubelet.yaml", "config/kubelet.kubeconfig", "config/resolv.conf")
@@ -190,14 +236,20 @@ def kwok(lab: Lab) -> Part:
     stages = sorted((lab.tools / "kwok-stages").glob("*.yaml"))
     address = f"{lab.network.node_ip}:{lab.network.ports.kwok}"
     command = (
-        lab.tool("kwok"), f"--kubeconfig={lab.config}/kwok.kubeconfig", *(f"--config={path}" for path in stages),
-        "--manage-all-nodes=false", "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
-        "--node-lease-duration-seconds=40", f"--cidr={lab.network.simulated_pods}",
-        f"--node-ip={lab.network.host_ip}", f"--server-address={address}",
+        lab.tool("kwok"),
+        f"--kubeconfig={lab.config}/kwok.kubeconfig",
+        *(f"--config={path}" for path in stages),
+        "--manage-all-nodes=false",
+        "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
+        "--node-lease-duration-seconds=40",
+        f"--cidr={lab.network.simulated_pods}",
+        f"--node-ip={lab.network.host_ip}",
+        f"--server-address={address}",
     )
     reads = ("config/kwok.kubeconfig",)
-    return Part("kwok", command, reads, Probe("http", lab.network.ports.kwok, "/healthz"),
-                (lab.tool("kwok"), "--version"))
+    return Part(
+        "kwok", command, reads, Probe("http", lab.network.ports.kwok, "/healthz"), (lab.tool("kwok"), "--version")
+    )
 
 
 def fleet(lab: Lab) -> Part:

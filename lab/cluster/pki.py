@@ -106,9 +106,7 @@ def _private_pem(key: ec.EllipticCurvePrivateKey) -> str:
 
 def _save_account_key(folder: Path) -> None:
     key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     replace(folder / "service-account.pub", public.decode())
     replace(folder / "service-account.key", _private_pem(key))
 
@@ -147,8 +145,15 @@ def _builder(subject: x509.Name, issuer: x509.Name, now: datetime, life: timedel
 
 def _usage(*, signs: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
-        digital_signature=True, content_commitment=False, key_encipherment=False, data_encipherment=False,
-        key_agreement=False, key_cert_sign=signs, crl_sign=signs, encipher_only=False, decipher_only=False,
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        encipher_only=False,
+        decipher_only=False,
     )
 
 

@@ -12,7 +12,11 @@ from lab.cluster.parts import parts
 from lab.cluster.supervision import SOCKET_PATH_MAX
 
 SYSTEM_PROGRAMS = {
-    "ip": "iproute2", "mount": "mount", "unshare": "util-linux", "nsenter": "util-linux", "nft": "nftables",
+    "ip": "iproute2",
+    "mount": "mount",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "nft": "nftables",
 }
 """Programs that a full lab runs and the Debian packages that bring them."""
 
@@ -41,8 +45,7 @@ def _node_problems() -> Iterator[str]:
     for program, package in SYSTEM_PROGRAMS.items():
         if not shutil.which(program, path=SYSTEM_PATH):
             yield (
-                f"lab — found no program {program!r} in {SYSTEM_PATH} — a real node runs it — "
-                f"apt-get install {package}"
+                f"lab — found no program {program!r} in {SYSTEM_PATH} — a real node runs it — apt-get install {package}"
             )
 
 

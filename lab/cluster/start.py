@@ -114,7 +114,7 @@ def write_files(lab: Lab, report: Report) -> None:
     secret = lab.pki / "encryption.key"
     if not secret.exists():
         replace(secret, base64.b64encode(secrets.token_bytes(32)).decode())
-    hugetlb = not cgroups.is_unified() and "hugetlb" in cgroups.controllers()
+    hugetlb = "hugetlb" in cgroups.controllers()
     for name, text in configs.files(lab, secret.read_text(), hugetlb).items():
         replace(lab.config / name, text)
     clients = configs.CONTROL_PLANE_CLIENTS + (() if lab.simulated else configs.NODE_CLIENTS)

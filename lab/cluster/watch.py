@@ -75,8 +75,13 @@ def begin() -> subprocess.Popen[bytes]:
     paths.state_dir().joinpath("log").mkdir(parents=True, exist_ok=True)
     with (paths.state_dir() / "log/watcher.log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "lab.cluster.watch"], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True, cwd=paths.repo_root(), env={"PATH": SYSTEM_PATH, marks.WATCHER: paths.lab_id()},
+            [sys.executable, "-m", "lab.cluster.watch"],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            cwd=paths.repo_root(),
+            env={"PATH": SYSTEM_PATH, marks.WATCHER: paths.lab_id()},
         )
 
 

@@ -67,8 +67,13 @@ class ApiCluster:
         self._host = settings.host
         # The loop tries again by itself and knows when to stop; a second layer of retries would only hide it.
         self._http = urllib3.PoolManager(
-            maxsize=CONNECTIONS, block=True, retries=False, timeout=TIMEOUT_SECONDS,
-            ca_certs=settings.ssl_ca_cert, cert_file=settings.cert_file, key_file=settings.key_file,
+            maxsize=CONNECTIONS,
+            block=True,
+            retries=False,
+            timeout=TIMEOUT_SECONDS,
+            ca_certs=settings.ssl_ca_cert,
+            cert_file=settings.cert_file,
+            key_file=settings.key_file,
         )
 
     def pools(self) -> tuple[list[dict[str, Any]], str]:

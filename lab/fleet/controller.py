@@ -102,8 +102,14 @@ class Controller:
         self._each(self._update, todo.update)
         self._remove(todo.remove)
         if todo.create or todo.update or todo.remove:
-            log.info("pool %s: %d hosts created, %d names taken, %d hosts updated, %d removed", name,
-                     len(todo.create) - len(taken), len(taken), len(todo.update), len(todo.remove))
+            log.info(
+                "pool %s: %d hosts created, %d names taken, %d hosts updated, %d removed",
+                name,
+                len(todo.create) - len(taken),
+                len(taken),
+                len(todo.update),
+                len(todo.remove),
+            )
         status = hosts.status(pool, nodes, todo, taken, self._now())
         if status != pool.get("status"):
             self._cluster.send("PATCH", f"{POOLS}/{name}/status", {"status": status})

@@ -175,8 +175,14 @@ def status(pool: Object, nodes: Sequence[Object], todo: Changes, taken: Sequence
         reason = "NameTaken"
         message = f"{len(taken)} names are held by nodes that are not of this pool, first {taken[0]!r}; delete them"
     generation = pool["metadata"]["generation"]
-    condition = {"type": "Ready", "status": str(settled), "observedGeneration": generation,
-                 "lastTransitionTime": now, "reason": reason, "message": message}
+    condition = {
+        "type": "Ready",
+        "status": str(settled),
+        "observedGeneration": generation,
+        "lastTransitionTime": now,
+        "reason": reason,
+        "message": message,
+    }
     for old in pool.get("status", {}).get("conditions", []):
         if old["type"] == "Ready" and old["status"] == condition["status"]:
             condition["lastTransitionTime"] = old["lastTransitionTime"]

@@ -7,6 +7,17 @@ from lab.toolchain.search import Found, debian_packages, find
 from lab.toolchain.table import GO_VERSION, TOOLS, Binary, Tool
 
 __all__ = [
-    "GO_VERSION", "TOOLS", "Binary", "Event", "Found", "Tool", "build", "debian_packages", "ensure_all", "find",
-    "go_binary", "install_go", "link_all",
+    "GO_VERSION",
+    "TOOLS",
+    "Binary",
+    "Event",
+    "Found",
+    "Tool",
+    "build",
+    "debian_packages",
+    "ensure_all",
+    "find",
+    "go_binary",
+    "install_go",
+    "link_all",
 ]

@@ -146,4 +146,3 @@ def _locked(path: Path, report: Report) -> Iterator[None]:
             report("another process builds the same")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-

@@ -78,7 +78,11 @@ def module_folder(go: Path, tool: Tool, module: str) -> Path:
     """Where Go keeps a module that the tool is built from."""
     listed = subprocess.run(
         [go, "list", "-m", "-f", "{{.Dir}}", module],
-        cwd=tool.pins, env=environment(tool), check=True, capture_output=True, text=True,
+        cwd=tool.pins,
+        env=environment(tool),
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return Path(listed.stdout.strip())
 

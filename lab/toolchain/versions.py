@@ -26,8 +26,14 @@ def ask(program: Path, arguments: Sequence[str]) -> Version | None:
     """The version that a program prints, or None when it prints none or does not run."""
     try:
         answer = subprocess.run(
-            [program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", timeout=ANSWER_SECONDS, check=False,
+            [program, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=ANSWER_SECONDS,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

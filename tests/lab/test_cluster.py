@@ -58,9 +58,16 @@ def test_node_may_not_read_secrets_of_others(lab: Lab) -> None:
 
 def test_secrets_are_encrypted_in_etcd(lab: Lab) -> None:
     """What etcd keeps of a Secret starts with the name of the cipher."""
-    kubectl(lab, "apply", "--server-side", "--filename=-", given=(
-        "{apiVersion: v1, kind: Secret, metadata: {name: lab-test, namespace: default}, stringData: {a: plain-words}}"
-    ))
+    kubectl(
+        lab,
+        "apply",
+        "--server-side",
+        "--filename=-",
+        given=(
+            "{apiVersion: v1, kind: Secret, metadata: {name: lab-test, namespace: default}, "
+            "stringData: {a: plain-words}}"
+        ),
+    )
     key = base64.b64encode(b"/registry/secrets/default/lab-test").decode()
     url = f"https://{lab.network.node_ip}:{lab.network.ports.etcd}/v3/kv/range"
     answer = httpx.post(url, json={"key": key}, verify=tls(lab, "etcd-client"), trust_env=False)

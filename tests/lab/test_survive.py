@@ -25,8 +25,16 @@ metadata: {name: survive}
 spec: {hosts: 3, hostsPerLeaf: 2, template: {capacity: {cpu: "8", pods: "110"}}}
 """
 PARTS = (
-    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "containerd", "kubelet", "kube-proxy",
-    "coredns", "kwok", "fleet",
+    "etcd",
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "containerd",
+    "kubelet",
+    "kube-proxy",
+    "coredns",
+    "kwok",
+    "fleet",
 )
 
 

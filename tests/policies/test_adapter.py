@@ -43,12 +43,16 @@ def test_every_rule_is_mandatory_and_what_is_unknown_is_advisory() -> None:
     assert {level for name, level in levels.items() if not name.endswith("-unknown")} == {"mandatory"}
 
 
-@pytest.mark.parametrize(("name", "spec", "says"), [
-    ("RW-402", {"containers": [{"image": "vllm/vllm-openai"}]}, "spec.containers[0].image: image 'vllm/"),
-    ("RW-402-unknown", {"containers": [{"image": UNKNOWN_STRING_VALUE}]}, "spec.containers[0].image: not known"),
-    ("RW-301", {"runtimeClassName": "nvidia"}, "spec.runtimeClassName: no pool or operator"),
-    ("RW-301-unknown", {"runtimeClassName": UNKNOWN_STRING_VALUE}, "spec.runtimeClassName: not known"),
-], ids=["fail", "unknown", "stack-fail", "stack-unknown"])
+@pytest.mark.parametrize(
+    ("name", "spec", "says"),
+    [
+        ("RW-402", {"containers": [{"image": "vllm/vllm-openai"}]}, "spec.containers[0].image: image 'vllm/"),
+        ("RW-402-unknown", {"containers": [{"image": UNKNOWN_STRING_VALUE}]}, "spec.containers[0].image: not known"),
+        ("RW-301", {"runtimeClassName": "nvidia"}, "spec.runtimeClassName: no pool or operator"),
+        ("RW-301-unknown", {"runtimeClassName": UNKNOWN_STRING_VALUE}, "spec.runtimeClassName: not known"),
+    ],
+    ids=["fail", "unknown", "stack-fail", "stack-unknown"],
+)
 def test_a_finding_names_path_and_fix(name: str, spec: dict[str, Any], says: str) -> None:
     """The message says where and what to do; Pulumi itself names the resource by its URN."""
     [(message, urn)] = violations(name, pod(**spec))

@@ -51,12 +51,16 @@ def _resource(given: dict[str, Any]) -> Resource:
     pulumi_type = given.get("pulumiType", f"kubernetes:{version}:{given['kind']}")
     return Resource(pulumi_type, given["metadata"]["name"], Field(given))
 
+
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*/*.yaml")), ids=lambda file: str(file.relative_to(FOLDER)))
 def test_a_rule_finds_what_the_example_names_and_nothing_else(file: Path) -> None:
     """The rule gives the file's verdict, at the paths and in the words that the file lists."""
     example = read(file)
-    found = [(resource.name, finding) for resource in example.stack
-             for finding in RULES[example.rule_id].findings(resource, example.stack)]
+    found = [
+        (resource.name, finding)
+        for resource in example.stack
+        for finding in RULES[example.rule_id].findings(resource, example.stack)
+    ]
     seen = [(name, finding.verdict, finding.path) for name, finding in found]
     assert seen == [(want["resource"], example.verdict, want["path"]) for want in example.expect], found
     for (_, finding), want in zip(found, example.expect, strict=True):

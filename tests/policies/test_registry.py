@@ -18,8 +18,15 @@ POD = Resource("kubernetes:core/v1:Pod", "p", Field({"spec": {}}))
 def module(**parts: object) -> ModuleType:
     """A rule module with some parts replaced; ``None`` leaves a part out."""
     made = ModuleType("rw_900_example")
-    whole = {"RULE_ID": "RW-900", "SEVERITY": "high", "APPLIES_TO": (POD.type,), "TITLE": "t", "REMEDIATION": "r",
-             "NEEDS_STACK": False, "check": lambda resource: iter(())}
+    whole = {
+        "RULE_ID": "RW-900",
+        "SEVERITY": "high",
+        "APPLIES_TO": (POD.type,),
+        "TITLE": "t",
+        "REMEDIATION": "r",
+        "NEEDS_STACK": False,
+        "check": lambda resource: iter(()),
+    }
     for name, part in (whole | parts).items():
         if part is not None:
             setattr(made, name, part)
@@ -32,10 +39,14 @@ def broken(resource: Resource) -> Iterator[Finding]:
     raise KeyError(resource.name)
 
 
-@pytest.mark.parametrize(("parts", "says"), [
-    ({"REMEDIATION": None}, "REMEDIATION missing"),
-    ({"RULE_ID": "GPU-1"}, "id 'GPU-1' is not like 'RW-201'"),
-], ids=["part-missing", "bad-id"])
+@pytest.mark.parametrize(
+    ("parts", "says"),
+    [
+        ({"REMEDIATION": None}, "REMEDIATION missing"),
+        ({"RULE_ID": "GPU-1"}, "id 'GPU-1' is not like 'RW-201'"),
+    ],
+    ids=["part-missing", "bad-id"],
+)
 def test_a_rule_that_is_no_rule_is_refused(parts: dict[str, object], says: str) -> None:
     """A module that lacks a part stops the pack with its name, since a rule left out would pass silently."""
     with pytest.raises(ConfigError, match=says):

@@ -81,7 +81,11 @@ def objects(plan: GatewayPlan, config: Any, config_digest: Any) -> dict[str, Man
         "deploy": _deployment(plan, config_digest),
     }
     if plan.gateway.replicas > 1:
-        budget = {"minAvailable": plan.gateway.replicas - 1, "selector": {"matchLabels": _LABELS}}
+        budget = {
+            "minAvailable": plan.gateway.replicas - 1,
+            "selector": {"matchLabels": _LABELS},
+            "unhealthyPodEvictionPolicy": "AlwaysAllow",
+        }
         parts["budget"] = manifest("policy/v1", "PodDisruptionBudget", NAME, NAMESPACE, spec=budget)
     return parts
 

@@ -64,6 +64,9 @@ def _roll(plan: ModelPlan) -> Iterator[Refusal]:
         found = f"max_unavailable 0 with room for no further replica on pool {plan.pool.name!r}, so nothing is replaced"
         fix = f"set max_unavailable to 1, or raise pools.{plan.pool.name}.hosts"
         yield _refuse("RW-204", plan, "rollout", found, fix)
+    if roll.max_unavailable >= replicas > 1:
+        found = f"max_unavailable {roll.max_unavailable} of {replicas} replicas, so all go at once"
+        yield _refuse("RW-204", plan, "rollout", found, f"set max_unavailable to {replicas - 1} or lower")
     if roll.min_available is not None and roll.min_available >= replicas:
         found = f"{roll.min_available} of {replicas} replicas, so no host can ever be drained"
         fix = f"set it to {replicas - 1}" if replicas > 1 else "leave it out, or set replicas to 2"

@@ -42,14 +42,18 @@ def _pod(pod: Field, given: Supply) -> Iterator[Finding]:
     if runtime.known() not in (None, "", *given.classes):
         yield _missing(runtime, f"runtime class {runtime.value!r}", sorted(given.classes), given)
     needs = [*_resources(pod, given), *_selector(pod, given)]
-    terms = list(pod["spec"].at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution",
-                                "nodeSelectorTerms").each())
+    terms = list(
+        pod["spec"]
+        .at("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+        .each()
+    )
     wanted = [list(_term(term, given)) for term in terms] or [[]]
     lacking = [*_unmet(needs, given), *_unmet_terms(wanted, given)]
     for need in lacking:
         yield _missing(need.at, need.said, need.choices, given)
-    if not lacking and not any(all(need.met_by(hosts) for need in (*needs, *term))
-                               for term in wanted for hosts in _hosts(given)):
+    if not lacking and not any(
+        all(need.met_by(hosts) for need in (*needs, *term)) for term in wanted for hosts in _hosts(given)
+    ):
         said = ", ".join(need.said for need in (*needs, *wanted[0]))
         yield _missing(pod["spec"], f"one pool with all of {said}", (), given)
 
@@ -75,8 +79,11 @@ def _unmet_terms(terms: Sequence[Sequence[Need]], given: Supply) -> list[Need]:
 def _missing(at: Field, said: str, choices: Collection[str], given: Supply) -> Finding:
     """Name a need that nothing meets; not a failure yet while a provider is not known."""
     if given.unsure:
-        return Finding("unknown", at.path, f"{said} may come from {given.unsure[0]}, which is not known until the "
-                       "update; checked again then")
+        return Finding(
+            "unknown",
+            at.path,
+            f"{said} may come from {given.unsure[0]}, which is not known until the update; checked again then",
+        )
     asked = said.split("'")[1] if "'" in said else ""
     near = difflib.get_close_matches(asked, choices, n=1, cutoff=0.5)
     hint = f"; the nearest there is: {near[0]!r}" if near and near[0] != asked else ""
@@ -92,8 +99,12 @@ def _resources(pod: Field, given: Supply) -> Iterator[Need]:
             if name in NATIVE or name.startswith("hugepages-") or not (amount := field.number()):
                 continue
             most = max((hosts.resources.get(name, 0) for hosts in given.hosts), default=0)
-            yield Need(field, f"resource {name!r} in an amount of {amount:g}, where hosts have {most} at most", offered,
-                       _has_resource(name, amount, name in given.resources))
+            yield Need(
+                field,
+                f"resource {name!r} in an amount of {amount:g}, where hosts have {most} at most",
+                offered,
+                _has_resource(name, amount, name in given.resources),
+            )
 
 
 def _has_resource(name: str, amount: float, plugged: bool) -> Callable[[Hosts], bool]:
@@ -119,5 +130,6 @@ def _label(at: Field, key: str, values: list[str], given: Supply) -> Need:
     known = tuple(sorted({f"{label}={value}" for hosts in given.hosts for label, value in hosts.labels.items()}))
     anyway = key in EVERYWHERE or key.startswith(tuple(given.label_starts) or "\0")
     said = f"node label '{key}{'=' + '|'.join(values) if values else ''}'"
-    return Need(at, said, known,
-                lambda hosts: hosts.labels[key] in values or not values if key in hosts.labels else anyway)
+    return Need(
+        at, said, known, lambda hosts: hosts.labels[key] in values or not values if key in hosts.labels else anyway
+    )

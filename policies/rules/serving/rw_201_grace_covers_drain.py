@@ -11,8 +11,10 @@ from policies.resource import POD_TYPES, Resource, annotation, pods, words
 
 RULE_ID, SEVERITY, APPLIES_TO, NEEDS_STACK = "RW-201", "critical", POD_TYPES, False
 TITLE = "the grace period covers preStop, drain and teardown, and the longest answer"
-REMEDIATION = ("give the engine the longest answer as its drain, and set terminationGracePeriodSeconds above preStop + "
-               "drain + teardown")
+REMEDIATION = (
+    "give the engine the longest answer as its drain, and set terminationGracePeriodSeconds above preStop + "
+    "drain + teardown"
+)
 
 DEFAULT_GRACE = 30
 """Grace period of a pod that names none (seconds). Source: Kubernetes API, PodSpec."""
@@ -53,12 +55,20 @@ def _container(pod: Field, container: Field, stated: Stated) -> Iterator[Finding
         return
     drain = stated.drain if told is None else float(told)
     if told is not None and stated.drain not in (None, drain):
-        yield Finding("fail", annotation(pod, "drain-seconds").path, f"the pod states a drain of {stated.drain:g} s, "
-                      f"but vLLM runs with --shutdown-timeout {told} (0 when left out, which cuts running answers off)")
+        yield Finding(
+            "fail",
+            annotation(pod, "drain-seconds").path,
+            f"the pod states a drain of {stated.drain:g} s, "
+            f"but vLLM runs with --shutdown-timeout {told} (0 when left out, which cuts running answers off)",
+        )
     pause = _pause(container, stated)
     if pause is None:
-        yield Finding("fail", container["lifecycle"]["preStop"].path, "how long this hook takes cannot be told; "
-                      "use the sleep action, or state its time before the drain in railwright.dev/prestop-seconds")
+        yield Finding(
+            "fail",
+            container["lifecycle"]["preStop"].path,
+            "how long this hook takes cannot be told; "
+            "use the sleep action, or state its time before the drain in railwright.dev/prestop-seconds",
+        )
     else:
         yield from _sums(pod, pause, drain or 0, stated)
         yield from _longest(pod, pause, drain, stated.longest)
@@ -68,8 +78,12 @@ def _sums(pod: Field, pause: float, drain: float, stated: Stated) -> Iterator[Fi
     grace, seconds = _grace(pod)
     teardown = DEFAULT_TEARDOWN if stated.teardown is None else stated.teardown
     if seconds <= (need := pause + drain + teardown):
-        yield Finding("fail", grace.path, f"grace is {seconds:g} s, but preStop {pause:g} s + drain {drain:g} s + "
-                      f"teardown {teardown:g} s = {need:g} s; it must be above that")
+        yield Finding(
+            "fail",
+            grace.path,
+            f"grace is {seconds:g} s, but preStop {pause:g} s + drain {drain:g} s + "
+            f"teardown {teardown:g} s = {need:g} s; it must be above that",
+        )
 
 
 def _longest(pod: Field, pause: float, drain: float | None, longest: float | None) -> Iterator[Finding]:
@@ -77,11 +91,19 @@ def _longest(pod: Field, pause: float, drain: float | None, longest: float | Non
     if longest is None:
         return
     if seconds < longest:
-        yield Finding("fail", grace.path, f"grace is {seconds:g} s, but an answer may take {longest:g} s "
-                      f"({duration(longest)}); it must be at least that")
+        yield Finding(
+            "fail",
+            grace.path,
+            f"grace is {seconds:g} s, but an answer may take {longest:g} s "
+            f"({duration(longest)}); it must be at least that",
+        )
     if drain is not None and pause + drain < longest:
-        yield Finding("fail", annotation(pod, "longest-answer-seconds").path, f"an answer may take {longest:g} s, but "
-                      f"the engine stops after preStop {pause:g} s + drain {drain:g} s; a longer grace does not help")
+        yield Finding(
+            "fail",
+            annotation(pod, "longest-answer-seconds").path,
+            f"an answer may take {longest:g} s, but "
+            f"the engine stops after preStop {pause:g} s + drain {drain:g} s; a longer grace does not help",
+        )
 
 
 def _grace(pod: Field) -> tuple[Field, float]:

@@ -10,8 +10,10 @@ from policies.resource import POD_TYPES, Resource, annotation, containers, pods
 
 RULE_ID, SEVERITY, APPLIES_TO, NEEDS_STACK = "RW-402", "critical", POD_TYPES, False
 TITLE = "code that runs is pinned, and code from a checkpoint runs for a reason only"
-REMEDIATION = ("name the image by digest (name@sha256:...); drop trust-remote-code, or say why it is needed in the "
-               "annotation railwright.dev/trust-remote-code-reason")
+REMEDIATION = (
+    "name the image by digest (name@sha256:...); drop trust-remote-code, or say why it is needed in the "
+    "annotation railwright.dev/trust-remote-code-reason"
+)
 
 DIGEST = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 """An image that cannot change under its name. Source: OCI image specification, descriptor digests."""
@@ -64,15 +66,22 @@ def _switches(container: Field) -> Iterator[Finding]:
     for key in ("command", "args"):
         text = " ".join(str(part.known()) for part in container[key].each())
         if any(_is_on(found) for found in TRUST.finditer(text)):
-            yield Finding("fail", container[key].path, f"container {container['name'].value!r} turns trust-remote-code "
-                          f"on without a reason of {REASON_CHARS} characters or more")
+            yield Finding(
+                "fail",
+                container[key].path,
+                f"container {container['name'].value!r} turns trust-remote-code "
+                f"on without a reason of {REASON_CHARS} characters or more",
+            )
 
 
 def _environment(variable: Field) -> Iterator[Finding]:
     name = str(variable["name"].known())
     if TRUST.search(name) and variable["value"].known() not in ("", *OFF, *(word.title() for word in OFF)):
-        yield Finding("fail", variable.path, f"variable {name!r} turns trust-remote-code on without a reason of "
-                      f"{REASON_CHARS} characters or more")
+        yield Finding(
+            "fail",
+            variable.path,
+            f"variable {name!r} turns trust-remote-code on without a reason of {REASON_CHARS} characters or more",
+        )
 
 
 def _is_on(found: re.Match[str]) -> bool:

@@ -46,6 +46,7 @@ def test_part_that_ends_again_and_again_is_named(ends: int, count: int) -> None:
 
 def test_only_recent_ends_count() -> None:
     """A part that settled an hour ago is well."""
+
     def line(when: datetime) -> str:
         local = when.astimezone().strftime("%Y-%m-%d %H:%M:%S")
         return f"{local},123 WARN exited: kwok (exit status 1; not expected)"

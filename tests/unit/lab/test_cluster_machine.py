@@ -60,7 +60,8 @@ def test_only_dead_labs_leave_leftovers(machine: Path) -> None:
         registry.write(record)
         (machine / f"cgroup/railwright-{record.lab_id}").mkdir()
     assert leftovers.find() == [
-        Leftover("entry", "bbbbbbbb", "bbbbbbbb"), Leftover("cgroup", "railwright-bbbbbbbb", "bbbbbbbb")
+        Leftover("entry", "bbbbbbbb", "bbbbbbbb"),
+        Leftover("cgroup", "railwright-bbbbbbbb", "bbbbbbbb"),
     ]
 
 
@@ -162,6 +163,10 @@ def test_purge_leaves_what_is_not_the_clusters(machine: Path) -> None:
 def test_kernel_settings_are_those_that_a_kubelet_wants() -> None:
     """With one missing, the kubelet refuses to start, for it may not change it."""
     assert set(init.KERNEL_SETTINGS) == {
-        "vm/overcommit_memory", "vm/panic_on_oom", "kernel/panic", "kernel/panic_on_oops", "kernel/keys/root_maxkeys",
+        "vm/overcommit_memory",
+        "vm/panic_on_oom",
+        "kernel/panic",
+        "kernel/panic_on_oops",
+        "kernel/keys/root_maxkeys",
         "kernel/keys/root_maxbytes",
     }

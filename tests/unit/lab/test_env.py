@@ -31,7 +31,9 @@ def test_a_shell_reads_back_what_was_meant() -> None:
     want = env.variables()
     printed = subprocess.run(
         ["/bin/sh", "-c", f'eval "$1"; {"; ".join(f"echo ${{{name}}}" for name in want)}', "sh", env.script(want)],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert printed.splitlines() == list(want.values())
 

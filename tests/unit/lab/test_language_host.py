@@ -110,8 +110,9 @@ def host(tmp_path_factory: pytest.TempPathFactory, address: tuple[Engine, str]) 
 def request(folder: Path, monitor: str, **more: Any) -> language_pb2.RunRequest:
     """Ask to run the program in a folder."""
     info = language_pb2.ProgramInfo(root_directory=str(folder), program_directory=str(folder), entry_point=".")
-    return language_pb2.RunRequest(project="p", stack="s", pwd=str(folder), info=info, monitor_address=monitor,
-                                   parallel=4, dryRun=True, **more)
+    return language_pb2.RunRequest(
+        project="p", stack="s", pwd=str(folder), info=info, monitor_address=monitor, parallel=4, dryRun=True, **more
+    )
 
 
 def program(folder: Path, text: str) -> None:
@@ -122,8 +123,11 @@ def program(folder: Path, text: str) -> None:
 def test_a_program_sees_its_stack_config_and_neighbours(tmp_path: Path, host: Any, engine: Any) -> None:
     """Config, dry run, the files beside it and its exports all arrive."""
     (tmp_path / "beside.py").write_text("NAME = 'neighbour'")
-    program(tmp_path, "import pulumi, beside\npulumi.export('seen', [beside.NAME, pulumi.get_stack(), "
-            "pulumi.Config().require('size'), pulumi.runtime.is_dry_run()])")
+    program(
+        tmp_path,
+        "import pulumi, beside\npulumi.export('seen', [beside.NAME, pulumi.get_stack(), "
+        "pulumi.Config().require('size'), pulumi.runtime.is_dry_run()])",
+    )
     answer = host.Run(request(tmp_path, engine[1], config={"p:size": "8"}))
     assert (answer.error, answer.bail, engine[0].errors) == ("", False, [])
     assert list(engine[0].outputs["seen"]) == ["neighbour", "s", "8", True]
@@ -138,13 +142,22 @@ def test_each_run_sees_fresh_modules(tmp_path: Path, host: Any, engine: Any) -> 
         assert engine[0].outputs["seen"] == name
 
 
-@pytest.mark.parametrize(("text", "says"), [
-    ("from infra.errors import ConfigError\nraise ConfigError('pool a: too big', 'pool b: no host')",
-     "pool a: too big\npool b: no host"),
-    ("import pulumi\nfrom infra.errors import ConfigError\ndef no(_):\n    raise ConfigError('found late')\n"
-     "pulumi.export('x', pulumi.Output.from_input(1).apply(no))", "found late"),
-    ("import sys\nsys.exit(3)", "the program called sys.exit(3); raise an error that says why instead"),
-], ids=["refusal", "refusal-in-apply", "exit"])
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "from infra.errors import ConfigError\nraise ConfigError('pool a: too big', 'pool b: no host')",
+            "pool a: too big\npool b: no host",
+        ),
+        (
+            "import pulumi\nfrom infra.errors import ConfigError\ndef no(_):\n    raise ConfigError('found late')\n"
+            "pulumi.export('x', pulumi.Output.from_input(1).apply(no))",
+            "found late",
+        ),
+        ("import sys\nsys.exit(3)", "the program called sys.exit(3); raise an error that says why instead"),
+    ],
+    ids=["refusal", "refusal-in-apply", "exit"],
+)
 def test_a_refusal_comes_out_in_its_own_words(tmp_path: Path, host: Any, engine: Any, text: str, says: str) -> None:
     """The user reads the sentence and no traceback; the engine knows that it has been told."""
     program(tmp_path, text)
@@ -172,8 +185,13 @@ def test_a_pack_is_run_with_its_output_and_exit_status(tmp_path: Path, host: Any
     """Both streams and the status of a policy pack reach the engine."""
     program(tmp_path, "import sys\nprint('4711')\nprint('oops', file=sys.stderr)\nsys.exit(5)")
     info = language_pb2.ProgramInfo(root_directory=str(tmp_path), program_directory=str(tmp_path), entry_point=".")
-    parts = list(host.RunPlugin(language_pb2.RunPluginRequest(
-        pwd=str(tmp_path), args=["127.0.0.1:1"], kind="analyzer", info=info, env=["PATH=/usr/bin:/bin"])))
+    parts = list(
+        host.RunPlugin(
+            language_pb2.RunPluginRequest(
+                pwd=str(tmp_path), args=["127.0.0.1:1"], kind="analyzer", info=info, env=["PATH=/usr/bin:/bin"]
+            )
+        )
+    )
     assert b"".join(part.stdout for part in parts) == b"4711\n"
     assert b"".join(part.stderr for part in parts) == b"oops\n"
     assert parts[-1].exitcode == 5
@@ -185,8 +203,11 @@ def test_an_interrupted_host_ends_its_program_quietly(tmp_path: Path, engine: An
     process, client = start(tmp_path, engine[1])
     fifo = tmp_path / "pid"
     os.mkfifo(fifo)
-    program(tmp_path, f"import os, pathlib, threading\npathlib.Path({str(fifo)!r}).write_text(str(os.getpid()))\n"
-            "threading.Event().wait()")
+    program(
+        tmp_path,
+        f"import os, pathlib, threading\npathlib.Path({str(fifo)!r}).write_text(str(os.getpid()))\n"
+        "threading.Event().wait()",
+    )
     call = client.Run.future(request(tmp_path, engine[1]))
     pid = int(fifo.read_text())
     process.send_signal(number)
@@ -199,8 +220,9 @@ def test_an_interrupted_host_ends_its_program_quietly(tmp_path: Path, engine: An
 def test_a_host_ends_when_its_cli_is_gone(tmp_path: Path) -> None:
     """A killed CLI leaves no host behind: the pipe that only the host holds open comes to its end."""
     launcher = write_launcher(tmp_path, Path(sys.executable))
-    cli = subprocess.Popen(["sh", "-c", f"{launcher} 127.0.0.1:1 & read _"], stdin=subprocess.PIPE,
-                           stdout=subprocess.PIPE, text=True)
+    cli = subprocess.Popen(
+        ["sh", "-c", f"{launcher} 127.0.0.1:1 & read _"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert cli.stdout is not None
     assert cli.stdout.readline().strip().isdigit()
     cli.kill()

@@ -133,5 +133,7 @@ def test_the_plain_view_writes_changes_and_a_heartbeat(tmp_path: Path) -> None:
     state.phase, state.ended, state.detail = "done", HEARTBEAT_SECONDS + 2, "6 built"
     view.show([state], HEARTBEAT_SECONDS + 2)
     assert [" ".join(line.split()) for line in lines] == [
-        "▸ tools 0 s builds etcd", "▸ tools 15 s builds etcd", "✓ tools 17 s 6 built",
+        "▸ tools 0 s builds etcd",
+        "▸ tools 15 s builds etcd",
+        "✓ tools 17 s 6 built",
     ]

@@ -44,7 +44,7 @@ def test_shared_memory_is_bounded_by_the_plan() -> None:
     assert shm["emptyDir"] == {"medium": "Memory", "sizeLimit": "4096Mi"}
 
 
-@pytest.mark.parametrize(("changes", "grace"), [({}, 630), ({f"{M}/grace": "1h"}, 3600)], ids=["computed", "stated"])
+@pytest.mark.parametrize(("changes", "grace"), [({}, 635), ({f"{M}/grace": "1h"}, 3600)], ids=["computed", "stated"])
 def test_a_stop_leaves_time_for_open_answers(changes: dict[str, Any], grace: int) -> None:
     """SIGKILL comes after preStop, drain and teardown; the engine knows the same drain."""
     assert _pod(changes)["terminationGracePeriodSeconds"] == grace

@@ -77,3 +77,10 @@ def test_the_scarcest_resource_of_a_host_decides(changes: dict[str, float], per_
     """What a pod asks for is what the scheduler counts, so the plan counts it too."""
     plan = model_of({f"models/chat/{key}": value for key, value in changes.items()})
     assert plan.placement.replicas_per_host == per_host
+
+
+def test_two_models_share_a_host_without_gpus() -> None:
+    """A second model fits beside the first on the one lab host, and room is counted for both."""
+    placed = place(Pool(board="lab-host", hosts=1), {"tiny": (1, 3), "tiny-2": (1, 3)}, shared=True)
+    assert [(item.first_host, item.hosts, item.unplaced) for item in placed.values()] == [(0, 1, 0), (0, 1, 0)]
+    assert [item.free_replicas for item in placed.values()] == [1, 1]
