@@ -14,6 +14,9 @@ from lab.cluster.network import Network, Ports
 NODE = "lab-0"
 """Name of the real node."""
 
+PYTHON = str(Path(sys.executable).with_name("python3"))
+"""The interpreter of this environment under one name, whichever of its links was called."""
+
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """Where the lab's processes find mount, nft and the like; the caller's own PATH plays no role."""
 
@@ -28,6 +31,7 @@ class Lab:
         state: folder of all that it writes.
         tools: folder of the programs it runs.
         network: its addresses.
+        python: interpreter of the parts that are ours.
     """
 
     lab_id: str
@@ -35,7 +39,7 @@ class Lab:
     state: Path
     tools: Path
     network: Network
-    python: str = sys.executable
+    python: str = PYTHON
 
     @property
     def simulated(self) -> bool:

@@ -94,12 +94,38 @@ def etcd(lab: Lab) -> Part:
 
 def api_server(lab: Lab) -> Part:
     """The API: no anonymous access, node authorizer and RBAC, Secrets encrypted at rest."""
-    pki, network, tool = lab.pki, lab.network, lab.tool("kube-apiserver")
+    network, tool = lab.network, lab.tool("kube-apiserver")
     command = (
         tool,
         f"--bind-address={network.node_ip}",
         f"--secure-port={network.ports.api}",
         f"--etcd-servers=https://{network.node_ip}:{network.ports.etcd}",
+        "--anonymous-auth=false",
+        "--authorization-mode=Node,RBAC",
+        "--enable-admission-plugins=NodeRestriction",
+        f"--encryption-provider-config={lab.config}/encryption.yaml",
+        f"--service-cluster-ip-range={network.services}",
+        "--kubelet-preferred-address-types=InternalIP",
+        "--allow-privileged=true",
+        "--profiling=false",
+        f"--cert-dir={lab.run}",
+        f"--advertise-address={network.host_ip if lab.simulated else network.node_ip}",
+        # Nothing inside a simulated lab could reach the API through its Service.
+        f"--endpoint-reconciler-type={'none' if lab.simulated else 'lease'}",
+        *_api_server_trust(lab),
+    )
+    certificates = ("ca", "kube-apiserver", "etcd-ca", "etcd-client", "kube-apiserver-kubelet")
+    front = ("front-proxy-ca", "front-proxy-client")
+    reads = tuple(f"pki/{name}.crt" for name in certificates + front)
+    reads += ("pki/service-account.pub", "config/encryption.yaml")
+    probe = Probe("https", network.ports.api, "/readyz", "admin")
+    return Part("kube-apiserver", command, reads, probe, (tool, "--version"), stop_seconds=15)
+
+
+def _api_server_trust(lab: Lab) -> tuple[str, ...]:
+    """Who the API server is to each of its peers, and whom it believes."""
+    pki = lab.pki
+    return (
         f"--etcd-cafile={pki}/etcd-ca.crt",
         f"--etcd-certfile={pki}/etcd-client.crt",
         f"--etcd-keyfile={pki}/etcd-client.key",
@@ -107,15 +133,9 @@ def api_server(lab: Lab) -> Part:
         f"--tls-private-key-file={pki}/kube-apiserver.key",
         "--tls-min-version=VersionTLS12",
         f"--client-ca-file={pki}/ca.crt",
-        "--anonymous-auth=false",
-        "--authorization-mode=Node,RBAC",
-        "--enable-admission-plugins=NodeRestriction",
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={pki}/service-account.pub",
         f"--service-account-signing-key-file={pki}/service-account.key",
-        f"--encryption-provider-config={lab.config}/encryption.yaml",
-        f"--service-cluster-ip-range={network.services}",
-        "--kubelet-preferred-address-types=InternalIP",
         f"--kubelet-certificate-authority={pki}/ca.crt",
         f"--kubelet-client-certificate={pki}/kube-apiserver-kubelet.crt",
         f"--kubelet-client-key={pki}/kube-apiserver-kubelet.key",
@@ -126,25 +146,7 @@ def api_server(lab: Lab) -> Part:
         "--requestheader-extra-headers-prefix=X-Remote-Extra-",
         f"--proxy-client-cert-file={pki}/front-proxy-client.crt",
         f"--proxy-client-key-file={pki}/front-proxy-client.key",
-        "--allow-privileged=true",
-        "--profiling=false",
-        f"--cert-dir={lab.run}",
-        f"--advertise-address={network.host_ip if lab.simulated else network.node_ip}",
-        # Nothing inside a simulated lab could reach the API through its Service.
-        f"--endpoint-reconciler-type={'none' if lab.simulated else 'lease'}",
     )
-    certificates = (
-        "ca",
-        "kube-apiserver",
-        "etcd-ca",
-        "etcd-client",
-        "kube-apiserver-kubelet",
-        "front-proxy-ca",
-        "front-proxy-client",
-    )
-    reads = (*(f"pki/{name}.crt" for name in certificates), "pki/service-account.pub", "config/encryption.yaml")
-    probe = Probe("https", network.ports.api, "/readyz", "admin")
-    return Part("kube-apiserver", command, reads, probe, (tool, "--version"), stop_seconds=15)
 
 
 def controller_manager(lab: Lab) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import openai
 import pytest
 
-from lab import paths
+from lab import env, keys, paths
 from lab.cluster import registry
 from lab.cluster.lab import Lab, remembered, this_clone
 from lab.cluster.status import Row, status
@@ -43,6 +45,35 @@ def kubectl(lab: Lab, *arguments: str, given: str = "") -> str:
 def get(lab: Lab, *arguments: str) -> Any:
     """One object or list, as data."""
     return json.loads(kubectl(lab, "get", *arguments, "--output=json"))
+
+
+def serving_lab() -> Lab:
+    """The living full lab with its stack in it; skips the test when it serves nothing."""
+    lab = full_lab()
+    if not kubectl(lab, "--namespace=gateway", "get", "deployment", "gateway", "--ignore-not-found"):
+        pytest.skip("the lab of this clone has no stack; `lab up` brings it")
+    return lab
+
+
+def client(key: str, **options: Any) -> openai.OpenAI:
+    """The official client with one of the stack's keys; it tries once, so that no failure hides behind a retry."""
+    # A proxy for the internet knows nothing of the lab's addresses.
+    http = httpx.Client(trust_env=False, timeout=60)
+    options = {"api_key": keys.value(key), "max_retries": 0, "http_client": http, **options}
+    return openai.OpenAI(base_url=env.gateway_url(), **options)
+
+
+def pulumi(*arguments: str, seconds: float = 420) -> str:
+    """Run plain pulumi in the environment of `lab env`; all that it prints."""
+    variables = env.for_programs()
+    program = shutil.which("pulumi", path=variables["PATH"])
+    assert program, "pulumi is not there; `lab up` builds it"
+    argv = [program, *arguments, "--non-interactive", "--color=never"]
+    done = subprocess.run(
+        argv, env=variables, cwd=paths.repo_root(), capture_output=True, text=True, check=False, timeout=seconds
+    )
+    assert done.returncode == 0, f"pulumi {' '.join(arguments)}:\n{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
+    return done.stdout
 
 
 @contextmanager
