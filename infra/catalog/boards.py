@@ -43,7 +43,7 @@ BOARDS = {
         Board("hgx-h100", GPUS["h100"], 8, 8, 400, 224, 2_000, 28_000, "2330",
               "DGX H100 user guide (2x Xeon 8480C, 2 TB, 8x ConnectX-7, 8x 3.84 TB NVMe)"),
         Board("lab-host", None, 0, 0, 0, 2, 16, 20, "",
-              "the smallest machine that the embedded lab supports (README, Requirements)"),
+              "the smallest machine that the embedded lab supports (README, First token)"),
     )
 }  # fmt: skip
 """By name. CPUs count hyper-threads; memory is what the reference system ships, smaller hosts exist."""

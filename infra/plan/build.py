@@ -91,7 +91,7 @@ def _models(spec: Spec, models: dict[str, Model], pools: dict[str, PoolPlan]) ->
             cpus=_cpus(model, pool),
             placement=places[name],
             startup=startup(model, shape, pool.board, engine),
-            shutdown=shutdown(model, engine, longest),
+            shutdown=shutdown(model, engine, pool.target, longest),
             rollover=rollover(model, places[name]),
         )
 

@@ -8,6 +8,7 @@ from math import ceil
 from infra.catalog.boards import Board
 from infra.catalog.engines import Engine
 from infra.catalog.models import Architecture
+from infra.catalog.targets import TargetFacts
 from infra.config.models import Model
 from infra.plan.placement import Placement
 from infra.plan.sizing import BF16_BYTES
@@ -23,8 +24,8 @@ STARTUP_MARGIN = 1.5
 PROGRESS_MARGIN_SECONDS = 300
 """On top of the startup budget before a rollout counts as stuck: image pull and scheduling."""
 
-PRE_STOP_SECONDS = 15
-"""Endpoint propagation: how long a stopping pod still answers new requests. Source: llm-d guides, 2026-09."""
+PROPAGATION_SECONDS = 5
+"""On top of stale DNS: endpoints reach the DNS server, and the gateway looks names up every 2 s (seconds)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +88,14 @@ def startup(model: Model, shape: Architecture, board: Board, engine: Engine) -> 
     return Startup(read, copy, compile_seconds, floor, budget, deadline)
 
 
-def shutdown(model: Model, engine: Engine, longest_answer: int) -> Shutdown:
-    """Give the engine as long as the longest answer, and Kubernetes a little more."""
+def shutdown(model: Model, engine: Engine, target: TargetFacts, longest_answer: int) -> Shutdown:
+    """Go on serving until nobody asks, give the engine as long as the longest answer, and Kubernetes a little more."""
+    pre_stop = target.dns_stale_seconds + PROPAGATION_SECONDS
     drain = round(model.drain.total_seconds()) if model.drain else longest_answer
-    needed = PRE_STOP_SECONDS + drain + engine.teardown_seconds
+    needed = pre_stop + drain + engine.teardown_seconds
     # Five seconds more than needed: SIGKILL must lose the race against an exit on time.
     grace = round(model.grace.total_seconds()) if model.grace else needed + 5
-    return Shutdown(PRE_STOP_SECONDS, drain, engine.teardown_seconds, grace, longest_answer)
+    return Shutdown(pre_stop, drain, engine.teardown_seconds, grace, longest_answer)
 
 
 def rollover(model: Model, placement: Placement) -> Rollover:

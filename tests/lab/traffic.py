@@ -27,6 +27,7 @@ class Traffic:
 
     model: str
     key: str
+    tokens: int = TOKENS
     finished: int = 0
     """Requests that brought all tokens, usage and the end (count)."""
     failures: list[str] = field(default_factory=list)
@@ -49,7 +50,7 @@ class Traffic:
         begun = time.strftime("%H:%M:%S", time.gmtime())
         try:
             with ExitStack() as stack:
-                stream_to_the_end(kept or stack.enter_context(client(self.key)), self.model)
+                stream_to_the_end(kept or stack.enter_context(client(self.key)), self.model, self.tokens)
         except (openai.OpenAIError, httpx.HTTPError, AssertionError) as error:
             ended = time.strftime("%H:%M:%S", time.gmtime())
             with self._lock:
@@ -75,9 +76,9 @@ def stream_to_the_end(asking: openai.OpenAI, model: str, tokens: int = TOKENS) -
 
 
 @contextmanager
-def streaming(model: str, key: str) -> Iterator[Traffic]:
+def streaming(model: str, key: str, tokens: int = TOKENS) -> Iterator[Traffic]:
     """Keep asking meanwhile: two clients that keep their connection, one that opens a new one for each request."""
-    traffic = Traffic(model, key)
+    traffic = Traffic(model, key, tokens)
     threads = [
         threading.Thread(target=traffic.run, kwargs={"keep_alive": keep}, daemon=True) for keep in (True, True, False)
     ]

@@ -110,7 +110,7 @@ def _deployment(plan: GatewayPlan, config_digest: Any) -> Manifest:
     }
     spec = {
         "replicas": plan.gateway.replicas,
-        "revisionHistoryLimit": 5,
+        "revisionHistoryLimit": model.REVISIONS,
         "selector": {"matchLabels": _LABELS},
         # The new replica answers before the old one starts to leave.
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},

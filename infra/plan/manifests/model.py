@@ -19,6 +19,10 @@ USER_ID = 10_001
 PROBE_SECONDS = 10
 """Period of the startup probe."""
 
+REVISIONS = 0
+"""Old ReplicaSets kept (count). Going back is a `pulumi up` too, and one that Kubernetes takes out of its history has
+no replicas yet, which Pulumi takes for ready. Source: pulumi-kubernetes 4.25, await/deployment.go; seen in the lab."""
+
 
 def labels(plan: ModelPlan) -> dict[str, str]:
     """Labels that select the pods of a model."""
@@ -42,7 +46,7 @@ def _deployment(plan: ModelPlan) -> Manifest:
     template = {"metadata": {"labels": labels(plan), "annotations": _annotations(plan)}, "spec": _pod(plan)}
     spec = {
         "replicas": plan.model.replicas,
-        "revisionHistoryLimit": 5,
+        "revisionHistoryLimit": REVISIONS,
         "progressDeadlineSeconds": plan.startup.progress_deadline,
         "selector": {"matchLabels": labels(plan)},
         "strategy": {

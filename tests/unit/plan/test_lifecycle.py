@@ -41,17 +41,17 @@ def test_ranks_load_side_by_side() -> None:
 @pytest.mark.parametrize(
     ("changes", "drain", "grace"),
     [
-        ({}, 600, 635),
-        ({"gateway/longest_answer": "2m"}, 120, 155),
-        ({f"{M}/drain": "20m"}, 1200, 1235),
+        ({}, 600, 660),
+        ({"gateway/longest_answer": "2m"}, 120, 180),
+        ({f"{M}/drain": "20m"}, 1200, 1260),
         ({f"{M}/grace": "1h"}, 600, 3600),
     ],
     ids=["gateway's default", "gateway's answer", "stated drain", "stated grace"],
 )
 def test_a_stop_lets_the_longest_answer_end(changes: dict[str, Any], drain: int, grace: int) -> None:
-    """15 s of propagation, the drain, 15 s of teardown, and 5 s to win the race against SIGKILL."""
+    """40 s of propagation, the drain, 15 s of teardown, and 5 s to win the race against SIGKILL."""
     stop = model_of(changes).shutdown
-    assert (stop.pre_stop, stop.drain, stop.teardown, stop.grace) == (15, drain, 15, grace)
+    assert (stop.pre_stop, stop.drain, stop.teardown, stop.grace) == (40, drain, 15, grace)
 
 
 @pytest.mark.parametrize(

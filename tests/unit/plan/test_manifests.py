@@ -44,12 +44,12 @@ def test_shared_memory_is_bounded_by_the_plan() -> None:
     assert shm["emptyDir"] == {"medium": "Memory", "sizeLimit": "4096Mi"}
 
 
-@pytest.mark.parametrize(("changes", "grace"), [({}, 635), ({f"{M}/grace": "1h"}, 3600)], ids=["computed", "stated"])
+@pytest.mark.parametrize(("changes", "grace"), [({}, 660), ({f"{M}/grace": "1h"}, 3600)], ids=["computed", "stated"])
 def test_a_stop_leaves_time_for_open_answers(changes: dict[str, Any], grace: int) -> None:
     """SIGKILL comes after preStop, drain and teardown; the engine knows the same drain."""
     assert _pod(changes)["terminationGracePeriodSeconds"] == grace
     container = _container(changes)
-    assert container["lifecycle"]["preStop"] == {"sleep": {"seconds": 15}}
+    assert container["lifecycle"]["preStop"] == {"sleep": {"seconds": 40}}
     assert "--shutdown-timeout=600" in container["args"]
 
 

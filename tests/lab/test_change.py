@@ -1,0 +1,155 @@
+"""A change of the spec, carried out by plain `pulumi up`, costs the models that it does not touch no request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import openai
+import pytest
+import yaml
+
+from lab import stack_file
+from lab.cluster.lab import Lab
+from tests.lab.living_lab import client, eventually, get, pulumi, serving_lab
+from tests.lab.traffic import Traffic, stream_to_the_end, streaming
+
+LEAST = 20
+"""Requests that must have met each change (count), else the test has shown nothing."""
+
+LONG = 1500
+"""Length of answers (tokens) that are open for seconds, so that some are when the gateway's pods change."""
+
+Change = Callable[[dict[str, Any]], None]
+Apply = Callable[[Change], None]
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    return serving_lab()
+
+
+@pytest.fixture(scope="module")
+def apply(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apply]:
+    """Bring up the stack file with one change in it; at the end, as it is written."""
+    # Where the file lies does not matter to Pulumi; relative paths in it start at the clone.
+    changed = tmp_path_factory.mktemp("stack") / "Pulumi.lab.yaml"
+
+    def bring_up(change: Change) -> None:
+        content = yaml.safe_load(stack_file.path().read_text())
+        sections = {name.removeprefix("railwright:"): value for name, value in content["config"].items()}
+        change(sections)
+        changed.write_text(yaml.safe_dump(content, sort_keys=False))
+        pulumi("up", "--yes", "--skip-preview", "--stack=lab", f"--config-file={changed}")
+
+    yield bring_up
+    pulumi("up", "--yes", "--skip-preview", "--stack=lab")
+    pulumi("preview", "--stack=lab", "--expect-no-changes")
+
+
+def assert_no_loss(traffic: Traffic) -> None:
+    """Enough requests met the change, and each one ended well."""
+    assert not traffic.failures, "\n".join(traffic.failures)
+    assert traffic.finished >= LEAST
+
+
+def ready_pods(lab: Lab, model: str) -> set[str]:
+    """Names of the pods of a model that answer and stay."""
+    pods = get(lab, "pods", "--namespace=models", f"--selector=app.kubernetes.io/name={model}")["items"]
+    return {
+        pod["metadata"]["name"]
+        for pod in pods
+        if "deletionTimestamp" not in pod["metadata"]
+        and any(c["type"] == "Ready" and c["status"] == "True" for c in pod["status"].get("conditions", []))
+    }
+
+
+def is_answered(model: str) -> bool:
+    """Whether a replica takes requests; a gateway that has not seen it yet says 503."""
+    try:
+        with client("research") as asking:
+            stream_to_the_end(asking, model)
+    except openai.InternalServerError:
+        return False
+    return True
+
+
+def longest_context(model: str) -> str:
+    """What the replica that happens to answer says of its limit (tokens)."""
+    messages: Any = [{"role": "user", "content": "word " * 50_000}]
+    with client("research") as asking, pytest.raises(openai.BadRequestError) as refused:
+        asking.chat.completions.create(model=model, messages=messages)
+    found = re.search(r"maximum context length is (\d+)", refused.value.message)
+    return found[1] if found else refused.value.message
+
+
+def test_one_replica_more(lab: Lab, apply: Apply) -> None:
+    """A third replica of the large model runs on a host of its own, and the tiny model answers throughout."""
+    with streaming("tiny", "research") as traffic:
+        apply(lambda spec: spec["models"]["llama-405b"].update(replicas=3))
+        eventually(lambda: len(ready_pods(lab, "llama-405b")) == 3, seconds=30)
+    assert_no_loss(traffic)
+
+
+def test_one_model_more(lab: Lab, apply: Apply) -> None:
+    """A second real model answers as soon as the gateway sees its pod, and the first one answers throughout."""
+
+    def add(spec: dict[str, Any]) -> None:
+        spec["models"]["tiny-2"] = dict(spec["models"]["tiny"])
+
+    with streaming("tiny", "research") as traffic:
+        apply(add)
+        eventually(lambda: is_answered("tiny-2"), seconds=30)
+    assert_no_loss(traffic)
+
+
+def test_one_model_less(lab: Lab, apply: Apply) -> None:
+    """A removed model is gone for clients too, and the other one answers throughout."""
+    with streaming("tiny", "research") as traffic:
+        apply(lambda spec: None)
+        with client("research") as asking, pytest.raises(openai.NotFoundError):
+            stream_to_the_end(asking, "tiny-2")
+    assert_no_loss(traffic)
+
+
+def test_one_key_revoked(lab: Lab, apply: Apply) -> None:
+    """Once `pulumi up` is through the key opens nothing, and the other tenant has lost no request."""
+    with (
+        client("support") as kept,
+        client("support") as fresh,
+        streaming("tiny", "research") as traffic,
+        streaming("tiny", "research", LONG) as long,
+    ):
+        stream_to_the_end(kept, "tiny")
+        apply(lambda spec: spec["keys"].pop("support"))
+        for asking in (kept, fresh):
+            with pytest.raises(openai.AuthenticationError):
+                stream_to_the_end(asking, "tiny")
+    assert_no_loss(traffic)
+    assert long.finished
+    assert not long.failures, "\n".join(long.failures)
+
+
+def test_the_model_itself_changes(lab: Lab, apply: Apply) -> None:
+    """Its one replica is replaced by another one without a request lost in between."""
+    before = ready_pods(lab, "tiny")
+    with streaming("tiny", "research") as traffic:
+        apply(lambda spec: spec["models"]["tiny"].update(max_model_len=4096))
+        after = ready_pods(lab, "tiny")
+        assert after
+        assert not before & after
+        # The old replica still takes requests, until no gateway knows of it any more.
+        eventually(lambda: longest_context("tiny") == "4096", seconds=60)
+    assert_no_loss(traffic)
+
+
+def test_the_way_back_is_awaited_too(lab: Lab, apply: Apply) -> None:
+    """`pulumi up` to a spec that ran before ends when its replica is ready, not when Kubernetes remembers it."""
+    before = ready_pods(lab, "tiny")
+    with streaming("tiny", "research") as traffic:
+        apply(lambda spec: None)
+        after = ready_pods(lab, "tiny")
+        assert after
+        assert not before & after
+    assert_no_loss(traffic)
