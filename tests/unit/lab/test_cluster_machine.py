@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cluster import cgroups, init, leftovers, marks, registry, stop
+from infra.errors import CheckError
+from lab.cluster import cgroups, init, leftovers, marks, namespace, registry, stop
 from lab.cluster.lab import Lab, remember, remembered
 from lab.cluster.lab import replace as write
 from lab.cluster.leftovers import Leftover
@@ -170,3 +171,20 @@ def test_kernel_settings_are_those_that_a_kubelet_wants() -> None:
         "kernel/keys/root_maxkeys",
         "kernel/keys/root_maxbytes",
     }
+
+
+@pytest.mark.parametrize(("stays", "refused"), [(False, False), (True, True)], ids=["kernel was quicker", "it stays"])
+def test_cannot_find_device_on_the_way_down(monkeypatch: pytest.MonkeyPatch, *, stays: bool, refused: bool) -> None:
+    """A link that the kernel removed between look and deletion is gone, which is what was wanted."""
+    looks = iter([True, stays])
+    monkeypatch.setattr(namespace, "is_linked", lambda link: next(looks))
+
+    def fail(*argv: str) -> str:
+        raise CheckError("Cannot find device")
+
+    monkeypatch.setattr(namespace, "run", fail)
+    if refused:
+        with pytest.raises(CheckError, match="Cannot find device"):
+            namespace.disconnect("rw-aaaaaaaa")
+    else:
+        namespace.disconnect("rw-aaaaaaaa")
