@@ -9,13 +9,14 @@ import time
 from collections.abc import Iterator
 
 import httpx
+import openai
 import pytest
 
 from lab import paths
 from lab.cluster import registry, watch
 from lab.cluster.lab import NODE, Lab
 from lab.cluster.namespace import is_linked
-from tests.lab.living_lab import echo_pods, eventually, full_lab, get, kubectl, rows
+from tests.lab.living_lab import client, echo_pods, eventually, full_lab, get, kubectl, rows, serving_lab
 
 CRD = paths.repo_root() / "lab/fleet/nodepool.yaml"
 POOL = """
@@ -127,6 +128,21 @@ def test_killed_first_process_takes_nothing_with_it(lab: Lab) -> None:
     eventually(all_work)
     eventually(lambda: is_answered(lab))
     assert _ready(get(lab, "node", NODE))["status"] == "True"
+
+
+def test_requests_work_again_after_all_that(lab: Lab) -> None:
+    """Gateway and model come back with the lab, and a client gets its answer without anyone's help."""
+    serving_lab()
+    asked = client("research").chat.completions
+
+    def answer() -> str | None:
+        try:
+            chat = asked.create(model="tiny", max_tokens=8, messages=[{"role": "user", "content": "Hello"}])
+        except openai.APIError as error:
+            raise LookupError(str(error)) from error
+        return chat.choices[0].message.content
+
+    assert eventually(answer, seconds=300)
 
 
 def _ready(node: dict[str, object]) -> dict[str, str]:
