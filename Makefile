@@ -44,7 +44,10 @@ $(VENV)/ready: requirements.lock pyproject.toml
 	  [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && echo "installing python3-venv" && \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq python3-venv >/dev/null; } || \
 	  { echo "python3 has no venv module; install python3-venv (Debian, Ubuntu) and run make again" >&2; exit 1; }
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@echo "installing $$(grep -c == requirements.lock) Python packages into $(VENV), pinned by hash (a minute or two)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+	  -r <(sed -n '/^uv==/,/# via/p' requirements.lock)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@

@@ -20,9 +20,9 @@ def show(stack: str, path: str, plan: Plan | None, refused: list[str]) -> None:
     console = Console(highlight=False, width=max(Console().width, WIDEST))
     if plan:
         console.print(f"stack [bold]{escape(stack)}[/] on target {plan.target.name}")
-        console.print(_pools(plan))
-        console.print(_models(plan))
-        console.print(_memory(plan))
+        for table in (_pools(plan), _models(plan), _memory(plan)):
+            if table.row_count:
+                console.print(table)
         for note in plan.notes:
             console.print(f"note: {escape(note)}", soft_wrap=True)
     if not refused:
@@ -65,7 +65,7 @@ def _models(plan: Plan) -> Table:
 
 def _memory(plan: Plan) -> Table:
     table = _table(
-        "MODEL", "PER RANK", "WEIGHTS>", "AT WORK>", "KV CACHE>", "KV TOKENS>", "LONGEST>", "AT ONCE>", "POD>"
+        "MODEL", "PER RANK", "WEIGHTS>", "AT WORK>", "KV CACHE>", "KV TOKENS>", "FITS UP TO>", "AT ONCE>", "POD>"
     )
     for item in plan.models:
         memory = item.memory
@@ -74,7 +74,7 @@ def _memory(plan: Plan) -> Table:
         cells = (
             gib(memory.weights),
             gib(work),
-            gib(memory.kv_pool),
+            gib(memory.kv_pool) if memory.kv_pool > 0 else "does not fit",
             f"{memory.kv_tokens:,}",
             f"{memory.longest(item.shape.max_context):,}",
             f"{memory.concurrency(length):,} × {length:,}",
@@ -92,6 +92,6 @@ def _lands(item: ModelPlan, pool: PoolPlan) -> str:
     count = len(place.leaves)
     leaves = f"({count} {'leaf' if count == 1 else 'leaves'})"
     if not pool.simulated:
-        return f"{place.hosts} of {pool.pool.hosts} hosts of {pool.name} {leaves}"
+        return f"{pool.name}: {place.hosts} of {pool.pool.hosts} {leaves}"
     span = host_name(pool.name, first) + (f"…{last:04d}" if last > first else "")
     return f"{span} {leaves}"

@@ -35,6 +35,8 @@ def from_file(path: Path, root: Path | None = None) -> Spec:
     Raises:
         ConfigError: the file is not there, is not YAML, or is named otherwise.
     """
+    if not path.exists():
+        raise ConfigError(f"stack file {str(path)!r} — is not there; name one, such as stacks/Pulumi.lab.yaml")
     if not (path.name.startswith("Pulumi.") and path.suffix == ".yaml"):
         raise ConfigError(f"stack file {str(path)!r} — its name must be Pulumi.<stack>.yaml; rename it")
     return parse(path.stem.removeprefix("Pulumi."), _sections(stack_file.read(path)), root or clone_root())
@@ -99,7 +101,9 @@ def parse(name: str, sections: Mapping[str, Any], root: Path) -> Spec:
             continue
         if get_origin(kind) is dict and isinstance(value, Mapping):
             parts[section] = _entries(section, kind, value, problems)
-            mistaken |= {f"{section}.{entry}" for entry in value if entry not in parts[section]}
+            wrong = {entry: item for entry, item in value.items() if entry not in parts[section]}
+            mistaken |= {f"{section}.{entry}" for entry in wrong}
+            parts[section] |= _as_far_as_right(kind, wrong)
         elif (part := _valid(kind, value, (section,), problems)) is not None:
             parts[section] = part
         else:
@@ -178,6 +182,24 @@ def _entries(section: str, kind: Any, value: Mapping[Any, Any], problems: list[s
         if named is not None and parsed is not None:
             valid[named] = parsed
     return valid
+
+
+def _as_far_as_right(kind: Any, value: Mapping[Any, Any]) -> dict[str, Any]:
+    """Read mistaken entries without the keys at fault, so that what refers to them is judged all the same."""
+    name_type, entry_type = get_args(kind)
+    read: dict[str, Any] = {}
+    for name, entry in value.items():
+        wanted = entry
+        for _ in range(2):
+            try:
+                read[TypeAdapter(name_type).validate_python(name)] = TypeAdapter(entry_type).validate_python(wanted)
+                break
+            except ValidationError as error:
+                faults = {str(detail["loc"][0]) for detail in error.errors() if detail["loc"]}
+                wanted = (
+                    {key: item for key, item in entry.items() if key not in faults} if isinstance(entry, dict) else {}
+                )
+    return read
 
 
 def _valid(kind: Any, value: Any, where: tuple[str, ...], problems: list[str]) -> Any:

@@ -33,8 +33,12 @@ def read(path: Path) -> dict[str, Any]:
         content = yaml.load(path.read_bytes(), Loader=_Strict)  # noqa: S506  a SafeLoader, only stricter
     except OSError as error:
         raise ConfigError(f"{who} — cannot be read ({error.strerror}); check the path") from error
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
+        raise ConfigError(f"{who} — is not YAML at {where}: {error.problem}; correct it there") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{who} — is not YAML: {' '.join(str(error).split())}; correct it there") from error
+        raise ConfigError(f"{who} — is not YAML: {' '.join(str(error).split())}; write it as UTF-8 text") from error
     config = content.get("config") if isinstance(content, dict) else None
     if not isinstance(config, dict):
         raise ConfigError(f"{who} — has no mapping 'config'; put the spec under it")

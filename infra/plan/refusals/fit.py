@@ -1,4 +1,4 @@
-"""RW-101 and RW-205: a model that its GPUs, its hosts or its pod cannot hold."""
+"""RW-101, 102 and 205: a model that its GPUs, its hosts or its pod cannot hold."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from math import ceil
 
 from infra.plan.facts import ModelPlan, Refusal
 from infra.plan.placement import POD_CPU_SHARE
+from infra.plan.ranks import enough, legal
 from infra.plan.sizing import MAX_SEQS
 from infra.units import GIB, gib
 
 
 def check(model: ModelPlan) -> Iterator[Refusal]:
     """Yield what does not fit."""
-    yield from _ranks(model)
-    if model.pool.board.gpus >= model.model.tensor_parallel or model.pool.board.gpu is None:
-        yield from _memory(model)
+    ranks = list(_ranks(model))
+    yield from ranks or _memory(model)
     yield from _place(model)
     yield from _pod(model)
 
@@ -26,7 +26,11 @@ def _ranks(plan: ModelPlan) -> Iterator[Refusal]:
         yield _refuse(plan, "tensor_parallel", f"{ranks} ranks on board {board.name!r} without GPUs", "set it to 1")
     elif board.gpu is not None and ranks > board.gpus:
         found = f"{ranks} GPUs per replica, a host of pool {plan.pool.name!r} has {board.gpus} in one NVLink domain"
-        yield _refuse(plan, "tensor_parallel", found, f"set it to {board.gpus} or lower")
+        yield _refuse(plan, "tensor_parallel", found, f"set it to {legal(plan.shape, board.gpus)[-1]} or lower")
+    elif board.gpu is not None and ranks not in (allowed := legal(plan.shape, board.gpus)):
+        found = f"{ranks} ranks for {plan.shape.heads} attention heads and {plan.shape.kv_heads} key/value heads"
+        fix = f"set it to {enough(plan) or allowed[-1]}; allowed are {', '.join(map(str, allowed))}"
+        yield _refuse(plan, "tensor_parallel", found, fix, "RW-102")
 
 
 def _memory(plan: ModelPlan) -> Iterator[Refusal]:
@@ -54,7 +58,8 @@ def _memory(plan: ModelPlan) -> Iterator[Refusal]:
         yield _refuse(plan, "concurrency", found, fix)
     elif memory.concurrency(_typical(plan)) < model.concurrency:
         found = f"{model.concurrency} requests of {_typical(plan)} tokens, the KV cache holds {memory.kv_tokens}"
-        fix = f"set it to {memory.concurrency(_typical(plan))} or lower, or raise models.{plan.name}.replicas"
+        most = memory.concurrency(_typical(plan))
+        fix = f"set it to {most} or lower, or {_more_ranks(plan, f'raise models.{plan.name}.replicas')}"
         yield _refuse(plan, "concurrency", found, fix)
 
 
@@ -89,13 +94,12 @@ def _typical(plan: ModelPlan) -> int:
     return plan.model.typical_len or plan.model.max_model_len
 
 
-def _more_ranks(plan: ModelPlan) -> str:
+def _more_ranks(plan: ModelPlan, otherwise: str = "use a pool whose GPUs have more memory") -> str:
+    """Name the change that makes all of it fit, so that one edit is enough."""
     if plan.pool.board.gpu is None:
         return f"raise models.{plan.name}.kv_cache_gib"
-    doubled = plan.model.tensor_parallel * 2
-    if doubled <= plan.pool.board.gpus:
-        return f"raise models.{plan.name}.tensor_parallel to {doubled}"
-    return "use a pool whose GPUs have more memory"
+    ranks = enough(plan)
+    return f"raise models.{plan.name}.tensor_parallel to {ranks}" if ranks else otherwise
 
 
 def _refuse(plan: ModelPlan, key: str, found: str, fix: str, rule: str = "RW-101") -> Refusal:

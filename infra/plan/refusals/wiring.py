@@ -49,8 +49,10 @@ def check_image(image: str, key: str, *, lock: str, has_lock: bool) -> Iterator[
         return
     what = f"has the mutable tag {tag!r} and no digest" if tag else "has no digest"
     found = f"{image!r} {'has a digest that is not sha256 with 64 hex digits' if at else what}"
-    where = f", or add it to {lock}" if lock and not at else ""
-    yield Refusal("RW-402", key, found, f"write it as {name.removesuffix(f':{tag}')}@sha256:<digest>{where}")
+    fix = f"write it as {name.removesuffix(f':{tag}')}@sha256:<digest>, with the digest that your registry shows"
+    # A name alone is meant for the lock.
+    fix += f", or add it to {lock}" if lock and not at and not tag else ""
+    yield Refusal("RW-402", key, found, fix)
 
 
 def _runtime_class(plan: ModelPlan) -> Iterator[Refusal]:

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from infra.config import load
-from infra.config.load import from_file, from_pulumi, kubeconfig_path
+from infra.config.load import clone_root, from_file, from_pulumi, kubeconfig_path
 from infra.errors import ConfigError
+from infra.plan.build import build
 from tests.unit.plan.specs import DIGEST, NOWHERE, STACK, Sections, changed, read
 
 
@@ -80,7 +81,7 @@ def test_a_file_of_another_name_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """The path is told, as a relative one is easily wrong."""
-    with pytest.raises(ConfigError, match=r"No such file or directory\); check the path"):
+    with pytest.raises(ConfigError, match=r"is not there; name one"):
         from_file(tmp_path / "Pulumi.none.yaml")
 
 
@@ -168,3 +169,16 @@ def test_the_specs_kubeconfig_goes_before_the_environments(tmp_path: Path, monke
     monkeypatch.setenv("KUBECONFIG", f"{tmp_path / 'other'}:/elsewhere")
     assert kubeconfig_path(read({"cluster/kubeconfig": "mine"}, root=tmp_path)) == tmp_path / "mine"
     assert kubeconfig_path(read(root=tmp_path)) == tmp_path / "other"
+
+
+def test_a_typo_in_a_pool_hides_no_mistake_of_its_models(tmp_path: Path) -> None:
+    """What refers to a mistaken entry is judged by the keys of it that are right."""
+    text = yaml.safe_load((clone_root() / "stacks/Pulumi.lab.yaml").read_text())
+    text["config"]["railwright:pools"]["b300"]["fabrik"] = "roce"
+    text["config"]["railwright:models"]["llama-405b"] |= {"tensor_parallel": 2, "image": "docker.io/x/y:v1"}
+    path = tmp_path / "Pulumi.test.yaml"
+    path.write_text(yaml.safe_dump(text))
+    spec = from_file(path)
+    assert spec.problems == ("pools.b300.fabrik: no such key; did you mean 'fabric'?",)
+    assert spec.stack is not None
+    assert [item.id for item in build(spec, spec.stack).refusals] == ["RW-101", "RW-402"]
