@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import shutil
 import signal
 import sys
+import sysconfig
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
@@ -28,37 +31,68 @@ FAILED, REFUSED, UNKNOWN, INTERRUPTED = 1, 2, 3, 130
 
 def up(args: argparse.Namespace) -> int:
     """Make the machine a lab, bring the stack up, and ask the first question."""
+    from lab import env as environment
     from lab.progress import view
     from lab.steps import Run
     from lab.up import Up, logs
 
+    environment.keep_scratch_to_pulumi()
     work = Up(simulated=args.simulated, with_stack=not args.no_stack)
     with only_one(_lock()), view() as shown:
         Run(work.steps(), logs(), shown).run()
     if answer := work.answer:
         print(f"\nmodel {answer.model!r} says: {answer.text!r}")
         print(f"{answer.tokens} tokens in {answer.total_s:.2f} s, the first after {answer.first_token_s:.2f} s")
-    print('\nnext: eval "$(lab env)", then pulumi, kubectl and OpenAI clients work; `lab status` shows the parts')
+    print(f"\n{next_words(own_name(), simulated=args.simulated, with_stack=not args.no_stack)}")
     return 0
+
+
+def own_name() -> str:
+    """How to call this program from here: by name where PATH leads to it, else by path, the shortest that works."""
+    program = Path(sysconfig.get_path("scripts"), "lab")
+    if shutil.which("lab") == str(program):
+        return "lab"
+    return str(program.relative_to(Path.cwd()) if program.is_relative_to(Path.cwd()) else program)
+
+
+def next_words(lab: str, *, simulated: bool, with_stack: bool) -> str:
+    """What can be done once the lab is up.
+
+    Args:
+        lab: how to call this program.
+    """
+    begin, shows = f'next: eval "$({shlex.quote(lab)} env)"', f"`{lab} status` shows the parts"
+    if not with_stack:
+        return f"{begin}, then kubectl works; {shows}"
+    if simulated:
+        return (
+            f"{begin}, then kubectl shows the simulated hosts; {shows}\n"
+            "plain `pulumi up` would also deploy the models and the gateway, which have nowhere to run here"
+        )
+    return f"{begin}, then pulumi, kubectl and OpenAI clients work; {shows}"
 
 
 def down(args: argparse.Namespace) -> int:
     """End the lab, and with --purge remove its state too."""
+    from lab import env as environment
     from lab.cluster.stop import stop
 
     with only_one(_lock()):
-        stop(_say, purge=args.purge)
+        was_there = stop(_say, purge=args.purge)
+        environment.forget_kubeconfigs()
         if args.purge:
             # Links into the cache go, what they lead to stays.
             shutil.rmtree(paths.state_dir())
-    print("nothing of the lab is left" if args.purge else "the lab is down; `lab up` brings it back as it was")
+    how = "the lab is down" if was_there else "the lab is already down"
+    print("nothing of the lab is left" if args.purge else f"{how}; `lab up` brings it back as it was")
     return 0
 
 
 def status(args: argparse.Namespace) -> int:
-    """Show each part: version, state, memory, since when."""
+    """Show each part: version, state, memory, age; and whether the stack serves."""
     from rich.console import Console
 
+    from lab import serving
     from lab.cluster.status import as_json, as_table
     from lab.cluster.status import status as look
 
@@ -68,7 +102,13 @@ def status(args: argparse.Namespace) -> int:
     elif found.kind == "none":
         print(f"lab {found.lab_id} is down; `lab up` brings it up")
     else:
-        Console(width=None if sys.stdout.isatty() else 200).print(as_table(found))
+        console = Console(width=None if sys.stdout.isatty() else 200)
+        with console.capture() as captured:
+            console.print(as_table(found, datetime.now(UTC)))
+        # Cells are filled up to the width of their column, the last one too.
+        print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        if line := serving.line():
+            print(f"\n{line}")
     return 0 if found.works else FAILED
 
 
@@ -93,12 +133,14 @@ def kubeconfig(args: argparse.Namespace) -> int:
 def doctor(args: argparse.Namespace) -> int:
     """Find what is wrong, and say how to put it right."""
     from lab.cluster.doctor import doctor as look
+    from lab.cluster.doctor import was_ever_up
 
     findings = look()
     if args.json:
         print(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
-        print("\n".join(printed(f"{one.who} — {one.found} — {one.fix}") for one in findings) or "nothing is wrong")
+        nothing = "nothing is wrong" if was_ever_up() else "no lab was started here yet; `lab up` starts one"
+        print("\n".join(printed(f"{one.who} — {one.found} — {one.fix}") for one in findings) or nothing)
     return FAILED if findings else 0
 
 
@@ -184,16 +226,38 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RailwrightError as error:
         return report_error(error)
     except KeyboardInterrupt:
-        from lab.commands import end_children
-
-        print("\ninterrupted; ends what it started", file=sys.stderr)
-        end_children(10.0 if sys.stdin.isatty() else 0.0)
-        print("run the same again to go on where it stopped", file=sys.stderr)
+        interrupted(args)
         return INTERRUPTED
     except BrokenPipeError:
         # The reader has what it wanted, as in `lab logs PART | head`.
         sys.stderr.close()
         return 0
+
+
+def interrupted(args: argparse.Namespace) -> None:
+    """End what the verb started, and say what stays; verbs that only look have nothing to say."""
+    from lab.cluster import registry
+    from lab.commands import end_children
+
+    changes = args.do in (up, down)
+    print("\ninterrupted; ends what it started" if changes else "", file=sys.stderr)
+    end_children(10.0 if sys.stdin.isatty() else 0.0)
+    if changes:
+        record = registry.read(paths.lab_id())
+        print(stays(args.do.__name__, runs=record is not None and record.is_alive), file=sys.stderr)
+
+
+def stays(verb: str, *, runs: bool) -> str:
+    """What an interrupted ``lab up`` or ``lab down`` leaves, and how to go on.
+
+    Args:
+        verb: the one that was interrupted.
+        runs: whether the lab's first process runs.
+    """
+    if verb == "down":
+        return "run `lab down` again to go on where it stopped"
+    stop = "; the cluster stays up until `lab down` stops it" if runs else ""
+    return f"`lab up` goes on where it stopped{stop}"
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -6,11 +6,14 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from infra.errors import CheckError
+from lab import paths
+from lab.cluster import marks
 from lab.steps import Report
 
 TAIL_LINES = 15
@@ -69,7 +72,22 @@ def end_children(patience_s: float) -> None:
             signal would make Pulumi leave without writing down what it did.
     """
     session = os.getsid(0)
-    alive = [child for child in psutil.Process().children(recursive=True) if _session(child) == session]
+    _end([child for child in psutil.Process().children(recursive=True) if _session(child) == session], patience_s)
+
+
+def end_orphans(report: Report) -> None:
+    """End what a killed ``lab up`` left running; for a caller that holds its lock, so that nobody waits for them."""
+    orphans = []
+    for pid in marks.processes(marks.PROGRAM, paths.lab_id()):
+        with suppress(psutil.NoSuchProcess):
+            orphans.append(psutil.Process(pid))
+    if orphans:
+        report(f"ending what a killed `lab up` left: {', '.join(str(orphan.pid) for orphan in orphans)}")
+    _end(orphans, patience_s=0.0)
+
+
+def _end(alive: list[psutil.Process], patience_s: float) -> None:
+    """Wait, then interrupt as Ctrl-C does, so that Pulumi writes down what it did, then kill."""
     _, alive = psutil.wait_procs(alive, timeout=patience_s)
     for number in (signal.SIGINT, signal.SIGKILL):
         for child in alive:

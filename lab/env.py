@@ -23,6 +23,23 @@ def plugin_folder(name: str, version: str) -> Path:
     return paths.state_dir() / "pulumi" / "home" / "plugins" / f"resource-{name}-v{version}"
 
 
+def scratch() -> Path:
+    """Folder for temporary files of Pulumi: its Kubernetes provider leaves a kubeconfig with a key in each run."""
+    return paths.state_dir() / "tmp"
+
+
+def forget_kubeconfigs() -> None:
+    """Remove the kubeconfigs that finished runs of Pulumi left; only Helm would read them again, which is not used."""
+    for path in scratch().glob("kubeconfig*"):
+        path.unlink(missing_ok=True)
+
+
+def keep_scratch_to_pulumi() -> None:
+    """Leave the TMPDIR of a ``lab env`` shell: apt and mmdebstrap want one that other users may enter."""
+    if os.environ.get("TMPDIR") == str(scratch()):
+        del os.environ["TMPDIR"]
+
+
 def search_path() -> str:
     """The caller's PATH with this clone's programs in front, each folder once."""
     ours = [sysconfig.get_path("scripts"), str(paths.bin_dir())]
@@ -42,6 +59,7 @@ def variables() -> dict[str, str]:
     """All variables, by name; no secret is among them."""
     # Pulumi's file backend does not make its folder.
     pulumi_state().mkdir(parents=True, exist_ok=True)
+    scratch().mkdir(mode=0o700, exist_ok=True)
     found = {
         "PATH": search_path(),
         "PULUMI_HOME": str(paths.state_dir() / "pulumi" / "home"),
@@ -52,6 +70,7 @@ def variables() -> dict[str, str]:
         "PULUMI_PYTHON_CMD": sys.executable,
         # Any flag can be set so: plain `pulumi up` and `pulumi preview` run the policies.
         "PULUMI_OPTION_POLICY_PACK": str(paths.repo_root() / "policies"),
+        "TMPDIR": str(scratch()),
         "KUBECONFIG": str(paths.state_dir() / "kubeconfig"),
     }
     return found | ({"OPENAI_BASE_URL": url} if (url := gateway_url()) else {})

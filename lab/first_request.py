@@ -38,6 +38,15 @@ HINTS = {
 """What each status of the gateway means here, and what to do."""
 
 
+NOT_YET = {
+    401: "the gateway does not know the key yet",
+    404: "the gateway does not know it yet",
+    429: "the key is over its limit",
+    503: "no replica is ready yet",
+}
+"""The same while it may still change."""
+
+
 @dataclass(frozen=True)
 class Answer:
     """What came back."""
@@ -127,6 +136,17 @@ def explain(error: Exception, url: str, model: str) -> str:
     return str(error)
 
 
+def waits_for(error: Exception, model: str) -> str:
+    """Say in a few words what an answer waits for, while it may still come."""
+    reason = "the gateway does not answer yet"
+    if isinstance(error, httpx.HTTPStatusError):
+        status = error.response.status_code
+        reason = NOT_YET.get(status, f"the gateway answers {status}")
+    elif isinstance(error, CheckError | httpx.ReadTimeout):
+        reason = "it has said nothing yet"
+    return f"waiting for model {model!r} ({reason})"
+
+
 def first_answer(
     report: Report, clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep
 ) -> Answer:
@@ -142,13 +162,12 @@ def first_answer(
     end = clock() + DEADLINE_SECONDS
     # trust_env off: a proxy for the internet knows nothing of the lab's addresses.
     with httpx.Client(trust_env=False) as client:
+        report(f"asks model {model!r} at {url}")
         while True:
-            report(f"asks model {model!r} at {url}")
             try:
                 return ask(client, url, model, key, clock)
             except (httpx.HTTPError, CheckError) as error:
-                reason = explain(error, url, model)
                 if clock() >= end:
-                    raise CheckError(reason) from error
-            report(reason)
+                    raise CheckError(explain(error, url, model)) from error
+                report(waits_for(error, model))
             sleep(PAUSE_SECONDS)

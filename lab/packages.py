@@ -79,7 +79,7 @@ def command(names: Sequence[str]) -> list[str]:
     return [*quiet, "install", "--yes", "--no-install-recommends", *names]
 
 
-def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_logged) -> None:
+def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_logged) -> str:
     """Install what is missing, and say which.
 
     Raises:
@@ -88,7 +88,7 @@ def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_l
     wanted = missing(simulated=simulated)
     names = [package.name for package in wanted]
     if not names:
-        return
+        return "none is missing"
     report(f"installs {' '.join(names)}")
     logs = paths.state_dir() / "log" / "up"
     try:
@@ -100,3 +100,4 @@ def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_l
     if left := missing(simulated=simulated):
         absent = ", ".join(f"{package.proof} of {package.name}" for package in left)
         raise CheckError(f"packages — {absent} is absent after the install — all are needed — reinstall the package")
+    return f"installed {' '.join(names)}"

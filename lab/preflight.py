@@ -64,7 +64,7 @@ class Facts:
     can_install: bool
 
 
-def check(report: Report, *, simulated: bool) -> None:
+def check(report: Report, *, simulated: bool) -> str:
     """Refuse a machine on which the lab could not run.
 
     Raises:
@@ -77,7 +77,7 @@ def check(report: Report, *, simulated: bool) -> None:
     others = [record.clone for record in registry.read_all() if record.is_alive and record.lab_id != paths.lab_id()]
     beside = f"; the lab of {', '.join(others)} runs too and is left alone" if others else ""
     free = ", ".join(f"{disk.free_gib:.0f} GiB free at {disk.folder}" for disk in facts.disks)
-    report(f"{facts.memory_gib:.0f} GiB memory, {free}{beside}")
+    return f"{facts.memory_gib:.0f} GiB memory, {free}{beside}"
 
 
 def problems(facts: Facts, *, simulated: bool) -> Iterator[str]:

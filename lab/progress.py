@@ -28,7 +28,7 @@ MARKS: dict[Phase, tuple[str, str]] = {
 
 
 def words(state: State) -> str:
-    """What to say beside a step: its newest line while it runs, one word otherwise."""
+    """What to say beside a step: its newest line while it runs, then what came of it."""
     if state.phase == "failed":
         return f"failed, see {state.log}"
     return {"waiting": "", "running": state.detail, "done": state.detail, "skipped": "already true"}[state.phase]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -13,7 +14,8 @@ import psutil
 
 from infra.errors import ConfigError
 from lab import env, paths, stack_file
-from lab.commands import run_logged
+from lab.cluster import marks
+from lab.commands import end_orphans, run_logged
 from lab.stack_file import STACK
 from lab.steps import Report
 
@@ -32,7 +34,7 @@ def is_ready() -> bool:
     return _state_file().exists() and _fitting_salt() == _file_salt() and not _absent_filters()
 
 
-def init(report: Report) -> None:
+def init(report: Report) -> str:
     """Make the stack, in this clone's own backend and under its own passphrase."""
     for name in _absent_filters():
         _git("config", "--local", f"filter.pulumi-salt.{name}", FILTER[name])
@@ -43,16 +45,20 @@ def init(report: Report) -> None:
     report(f"selects stack {STACK!r}")
     _pulumi(["stack", "select", "--create", STACK], "stack", report)
     _tell_git()
+    return f"stack {STACK!r}"
 
 
-def up(report: Report, *, simulated: bool) -> None:
+def up(report: Report, *, simulated: bool) -> str:
     """Run ``pulumi up`` under the policies.
 
+    Returns:
+        What changed, in words.
     Raises:
         ConfigError: another update of the stack is under way.
         CheckError: Pulumi failed; the message holds the end of what it said.
     """
     _release_locks(report)
+    end_orphans(report)
     if _latest().get("pending_operations"):
         report("looks at what an interrupted update left")
         refresh = ["refresh", "--yes", "--skip-preview", "--clear-pending-creates", "--stack", STACK]
@@ -62,19 +68,31 @@ def up(report: Report, *, simulated: bool) -> None:
     targets = [f"--target={pattern}" for pattern in SIMULATED_TARGETS] if simulated else []
     _tell_git()
     try:
-        _pulumi(["up", "--yes", "--skip-preview", "--stack", STACK, *targets], "up", report)
+        return summary(_pulumi(["up", "--yes", "--skip-preview", "--stack", STACK, *targets], "up", report))
     finally:
         _tell_git()
 
 
-def _pulumi(arguments: Sequence[str], log: str, report: Report) -> None:
-    variables = env.for_programs()
+def summary(said: str) -> str:
+    """What ``pulumi up`` did, from the end of what it said, such as ``27 resources: 3 updated, 24 unchanged``."""
+    counts = re.findall(r"(\d+) (?!changes?\b)([a-z]+)", said.rpartition("\nResources:\n")[2].partition("\n\n")[0])
+    there = sum(int(count) for count, done in counts if done != "deleted")
+    return f"{there} resources: {', '.join(' '.join(each) for each in counts)}" if counts else ""
+
+
+def _pulumi(arguments: Sequence[str], log: str, report: Report) -> str:
+    """Run Pulumi to its end, and give back what it said."""
+    variables = env.for_programs() | {marks.PROGRAM: paths.lab_id()}
     program = shutil.which("pulumi", path=variables["PATH"])
     if program is None:
         raise ConfigError("pulumi — is not on PATH and was not built — run `lab up`, which builds it")
     argv = [program, *arguments, "--non-interactive", "--color=never"]
     file = paths.state_dir() / "log" / "up" / "pulumi" / f"{log}.log"
-    run_logged(argv, file, report, env=variables, cwd=paths.repo_root())
+    try:
+        run_logged(argv, file, report, env=variables, cwd=paths.repo_root())
+    finally:
+        env.forget_kubeconfigs()
+    return file.read_text(errors="replace")
 
 
 def _name_images() -> None:
@@ -117,9 +135,10 @@ def _release_locks(report: Report) -> None:
     for lock in folder.glob("*.json"):
         holder = json.loads(lock.read_text())
         if is_pulumi(holder["pid"]):
+            ours = holder["pid"] in marks.processes(marks.PROGRAM, paths.lab_id())
             raise ConfigError(
                 f"stack {STACK!r} — process {holder['pid']} updates it since {holder['timestamp']} — one update at a "
-                "time is allowed — wait for it to end"
+                f"time is allowed — wait for it to end{', or end it with `lab down`' if ours else ''}"
             )
         report(f"takes away the lock of process {holder['pid']}, which is gone")
         lock.unlink()

@@ -14,7 +14,7 @@ from typing import Literal, Protocol
 from infra.errors import CheckError, RailwrightError
 
 Report = Callable[[str], None]
-"""How a step says what it is doing: one short line, replaced by the next."""
+"""How a step says what it is doing: one short line, replaced by the next, and gone when the step is done."""
 
 Phase = Literal["waiting", "running", "done", "skipped", "failed"]
 """Life of a step; it only ever moves to the right."""
@@ -34,13 +34,13 @@ class Step:
 
     Args:
         name: what becomes true, as the user reads it.
-        do: makes it true; safe to be cut off anywhere and to be run again.
+        do: makes it true, and says what came of it; safe to be cut off anywhere and to be run again.
         is_done: tells, without changing anything, that it is true already.
         after: names of the steps that must be done before.
     """
 
     name: str
-    do: Callable[[Report], None]
+    do: Callable[[Report], str | None]
     is_done: Callable[[], bool] = never
     after: tuple[str, ...] = ()
 
@@ -170,8 +170,10 @@ class Run:
         with state.log.open("w", buffering=1) as log:
 
             def report(line: str) -> None:
-                state.detail = line
-                log.write(f"{self._clock() - state.started:8.1f} s  {line}\n")
+                # A step that waits says the same many times.
+                if line != state.detail:
+                    state.detail = line
+                    log.write(f"{self._clock() - state.started:8.1f} s  {line}\n")
 
-            state.step.do(report)
+            report(state.step.do(report) or "")
         return "done"

@@ -65,12 +65,12 @@ class Up:
         )
         # First of the long ones, because it waits for the network while the builds keep the cores busy.
         if not self.simulated:
-            yield Step("engine", make_engine, after=("packages",))
+            yield Step("engine", make_engine, is_engine_there, after=("packages",))
         yield Step("tools", self._tools, after=("packages",))
 
     def _lab(self) -> Iterator[Step]:
         if not self.simulated:
-            yield Step("images", images.ensure, after=("packages", "tools"))
+            yield Step("images", images.ensure, images.is_ready, after=("packages", "tools"))
         yield Step("cluster", self._cluster, after=("tools",))
         if not self.simulated:
             yield Step("load images", load_images, after=("images", "cluster"))
@@ -83,7 +83,7 @@ class Up:
         if not self.simulated:
             yield Step("first request", self._ask, after=("pulumi up",))
 
-    def _tools(self, report: Report) -> None:
+    def _tools(self, report: Report) -> str:
         wanted = [tool for tool in toolchain.TOOLS if self._needs(tool.name)]
         folder = logs() / "tools"
         if toolchain.go_binary() is None:
@@ -101,18 +101,18 @@ class Up:
             from lab import language_host
 
             language_host.write_launcher(paths.bin_dir(), Path(sys.executable))
-        report(f"{sum(tool.built for tool in found.values())} built here, {len(found)} in all")
+        ours = sum(tool.built for tool in found.values())
+        return f"{ours} of our own, {len(found) - ours} from PATH"
 
     def _needs(self, tool: str) -> bool:
         return (self.with_stack or tool not in STACK_TOOLS) and (not self.simulated or tool in SIMULATED_TOOLS)
 
-    def _cluster(self, report: Report) -> None:
-        lab = start(report, simulated=self.simulated)
-        report(lab.network.api_url)
+    def _cluster(self, report: Report) -> str:
+        return start(report, simulated=self.simulated).network.api_url
 
-    def _ask(self, report: Report) -> None:
+    def _ask(self, report: Report) -> str:
         self.answer = answer = first_request.first_answer(report)
-        report(f"{answer.tokens} tokens, the first after {answer.first_token_s:.2f} s")
+        return f"{answer.tokens} tokens, the first after {answer.first_token_s:.2f} s"
 
 
 def is_alive() -> bool:
@@ -121,16 +121,31 @@ def is_alive() -> bool:
     return record is not None and record.is_alive
 
 
-def make_keys(report: Report) -> None:
+def make_keys(report: Report) -> str:
     """Make the secrets that are absent."""
-    report(f"{keys.ensure()} secrets made")
+    return f"{keys.ensure()} secrets made"
 
 
-def make_engine(report: Report) -> None:
+def engine_links() -> dict[Path, Path]:
+    """The paths by which the stack names engine and tiny model, and where they lie."""
+    state = paths.state_dir()
+    tiny = engine.tiny_model.model().path
+    return {state / "engine": engine.vllm.runtime().host_path, state / "models" / "tiny-llama": tiny}
+
+
+def is_engine_there() -> bool:
+    """Whether engine and tiny model are made and the stack's paths lead to them."""
+    return all(
+        target.exists() and path.is_symlink() and path.readlink() == target for path, target in engine_links().items()
+    )
+
+
+def make_engine(report: Report) -> str:
     """Have the engine and the tiny model, under the paths by which the stack names them."""
     engine.ensure(report)
-    link(paths.state_dir() / "engine", engine.vllm.runtime().host_path)
-    link(paths.state_dir() / "models" / "tiny-llama", engine.tiny_model.model().path)
+    for path, target in engine_links().items():
+        link(path, target)
+    return f"vLLM {engine.vllm.VERSION}"
 
 
 def link(path: Path, target: Path) -> None:
@@ -142,16 +157,16 @@ def link(path: Path, target: Path) -> None:
     fresh.replace(path)
 
 
-def load_images(report: Report) -> None:
+def load_images(report: Report) -> str:
     """Import the images into the containerd of the running lab."""
     record = registry.read(paths.lab_id())
     if record is None:
         raise CheckError("lab — ended meanwhile — it must run — run `lab up` again")
     inside = namespace.prefix(record)
-    images.load([*inside, str(paths.bin_dir() / "ctr"), f"--address={CONTAINERD_SOCKET}"], report)
+    return images.load([*inside, str(paths.bin_dir() / "ctr"), f"--address={CONTAINERD_SOCKET}"], report)
 
 
-def apply_crd(report: Report) -> None:
+def apply_crd(report: Report) -> str:
     """Teach the API server what a NodePool is, and wait until it knows."""
     kubectl = [str(paths.bin_dir() / "kubectl"), f"--kubeconfig={paths.state_dir() / 'kubeconfig'}"]
     for arguments in (
@@ -161,7 +176,7 @@ def apply_crd(report: Report) -> None:
         done = subprocess.run([*kubectl, *arguments], capture_output=True, text=True, check=False)
         if done.returncode:
             raise CheckError(f"fleet — {arguments[0]} failed: {done.stderr.strip()} — run `lab doctor`")
-    report("NodePool is known")
+    return "NodePool is known"
 
 
 def tell(report: Report, total: int) -> Callable[[Event], None]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
 from pathlib import Path
@@ -66,6 +65,8 @@ def doctor() -> list[Finding]:
         return found
     lab = this_clone(network)
     found += [Finding("prerequisites", problem, "see there") for problem in prerequisites.problems(lab)]
+    if record is None or (record.wanted == "down" and not record.is_alive):
+        found.append(down_finding(lab_id))
     found += disk_findings(shutil.disk_usage(lab.state).free, str(lab.state))
     found += certificate_findings(pki.read_certificates(lab.pki), now)
     if record:
@@ -132,6 +133,16 @@ def certificate_findings(certificates: Mapping[str, x509.Certificate], now: date
             yield Finding(f"certificate {name}", f"begins at {begins}, in the future", "set the machine's clock")
 
 
+def down_finding(lab_id: str) -> Finding:
+    """A lab that ran once and that the user took down, or that a restart of the machine ended."""
+    return Finding(f"lab {lab_id}", "is down", "run `lab up`, which brings it back as it was")
+
+
+def was_ever_up() -> bool:
+    """Whether this clone's lab was started since it was made, or purged."""
+    return remembered(paths.state_dir()) is not None
+
+
 def entry_findings(record: Record, *, alive: bool, watched: bool) -> Iterator[Finding]:
     """An entry whose process is gone, or that nobody watches."""
     if not alive and record.wanted == "up":
@@ -175,14 +186,3 @@ def memory_findings(free: int) -> Iterator[Finding]:
     """Memory that is nearly used up."""
     if free < MEMORY_FREE:
         yield Finding("memory", f"{gib(free)} available, {gib(MEMORY_FREE)} are needed", "end other programs")
-
-
-def as_text(findings: Iterable[Finding]) -> str:
-    """Findings as a person reads them."""
-    lines = [f"{one.who}: {one.found}\n  fix: {one.fix}" for one in findings]
-    return "\n".join(lines) or "nothing is wrong"
-
-
-def as_json(findings: Iterable[Finding]) -> str:
-    """The same for programs."""
-    return json.dumps([asdict(one) for one in findings], indent=2)

@@ -10,6 +10,10 @@ from lab.cluster import registry
 PART = "RAILWRIGHT_LAB"
 """Variable that each process inside a lab carries; its value is the lab's id."""
 
+PROGRAM = "RAILWRIGHT_PROGRAM_OF_LAB"
+"""Variable of the programs that ``lab up`` runs on the machine, with all that they start; one that the user runs by
+hand does not carry it, and nobody but the user ends it."""
+
 WATCHER = "RAILWRIGHT_WATCHED_LAB"
 """Variable that a lab's watchers carry."""
 

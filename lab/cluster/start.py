@@ -145,7 +145,7 @@ def await_parts(lab: Lab, record: Record, report: Report) -> None:
     for part in parts(lab):
         deadline = time.monotonic() + PART_SECONDS
         while wrong := complaint(lab, part, record.pid):
-            report(f"{part.name}: {wrong}")
+            report(f"waiting for {part.name}")
             if time.monotonic() > deadline:
                 log = lab.logs / f"{part.name}.log"
                 raise CheckError(
@@ -187,7 +187,7 @@ def await_node(lab: Lab, report: Report) -> None:
         ready, _, message = access.kubectl(lab, "get", "node", NODE, "--ignore-not-found", path).partition("/")
         if ready == "True":
             return
-        report(f"node {NODE}: {message or 'not registered yet'}")
+        report(f"waiting for node {NODE}")
         if time.monotonic() > deadline:
             raise CheckError(
                 f"node {NODE} — is not Ready after {NODE_SECONDS:.0f} s: {message or 'it never registered'} — "

@@ -147,13 +147,26 @@ def _version(argv: tuple[str, ...]) -> str:
     return match[0] if match else "unknown"
 
 
-def as_table(found: Status) -> Table:
+def age(since: str, now: datetime) -> str:
+    """How long ago a time was, in two digits or three as kubectl shows it; empty for no time."""
+    if not since:
+        return ""
+    seconds = max(0, int((now - datetime.fromisoformat(since)).total_seconds()))
+    for unit, length, enough in (("d", 86400, 2), ("h", 3600, 3), ("m", 60, 3)):
+        if seconds >= enough * length:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
+def as_table(found: Status, now: datetime) -> Table:
     """The table that ``lab status`` prints."""
     title = f"lab {found.lab_id} ({found.kind}) {found.api}".rstrip()
-    table = Table("part", "version", "state", "memory", "since", "detail", title=title, title_justify="left", box=None)
+    table = Table("part", "version", "state", "memory", "age", "detail", title=title, title_justify="left", box=None)
     for row in found.rows:
         memory = f"{row.memory_bytes / MIB:,.0f} MiB" if row.memory_bytes else ""
-        table.add_row(row.part, row.version, f"[{STYLES[row.state]}]{row.state}[/]", memory, row.since, row.detail)
+        table.add_row(
+            row.part, row.version, f"[{STYLES[row.state]}]{row.state}[/]", memory, age(row.since, now), row.detail
+        )
     return table
 
 

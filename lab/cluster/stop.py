@@ -17,6 +17,7 @@ from lab.cluster.configs import CONTAINERD_SOCKET
 from lab.cluster.lab import Lab, remembered, this_clone
 from lab.cluster.registry import Record
 from lab.cluster.supervision import Supervisor
+from lab.commands import end_orphans
 
 Report = Callable[[str], None]
 """Told what is being done: one short line, replaced by the next."""
@@ -31,16 +32,21 @@ STATE = ("pki", "config", "etcd", "kubelet", "containerd", "node-log", "run", "k
 """What a purge removes below the state folder, beside the parts' logs; tools and images are others' to remove."""
 
 
-def stop(report: Report, *, purge: bool = False) -> None:
+def stop(report: Report, *, purge: bool = False) -> bool:
     """End the lab of this clone; other labs are not touched.
 
     Args:
         report: told each step.
         purge: remove its state too.
+    Returns:
+        Whether anything of it was there.
     Raises:
         CheckError: something is left.
     """
     lab_id, network = paths.lab_id(), remembered(paths.state_dir())
+    was_there = registry.read(lab_id) is not None or bool(remains(lab_id))
+    # First, while Pulumi can still reach the cluster and write down what it did.
+    end_orphans(report)
     with watch.held(paths.state_dir() / "run/start.lock"):
         record = registry.read(lab_id)
         if record:
@@ -49,13 +55,15 @@ def stop(report: Report, *, purge: bool = False) -> None:
             end(this_clone(network), record, report)
         elif record and record.is_alive:
             namespace.end(record, signal.SIGKILL)
-        report("removing cgroups and entries")
+        if was_there:
+            report("removing cgroups and entries")
         leftovers.clean(own=lab_id)
         registry.remove(lab_id)
     await_nothing(lab_id, report)
     if purge:
         report("removing state")
         remove_state(paths.state_dir())
+    return was_there
 
 
 def end(lab: Lab, record: Record, report: Report) -> None:
@@ -109,7 +117,7 @@ def await_nothing(lab_id: str, report: Report) -> None:
 def remains(lab_id: str) -> list[str]:
     """Everything of a lab that is still on the machine, in words."""
     state, name = paths.state_dir(), f"railwright-{lab_id}"
-    found = [f"process {pid}" for pid in marks.processes(marks.PART, lab_id)]
+    found = [f"process {pid}" for mark in (marks.PART, marks.PROGRAM) for pid in marks.processes(mark, lab_id)]
     found += [f"cgroup {name}"] if name in cgroups.names() else []
     found += [f"interface rw-{lab_id}"] if Path(f"/sys/class/net/rw-{lab_id}").exists() else []
     mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]

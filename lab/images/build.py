@@ -26,12 +26,20 @@ def digests_file() -> Path:
     return paths.state_dir() / "images.json"
 
 
-def ensure(report: Report) -> None:
+def is_ready() -> bool:
+    """Whether each image of this recipe is built, and its digest written."""
+    built = archives() if rootfs.folder().exists() else {}
+    if not built or not digests_file().exists() or not all(archive.exists() for archive in built.values()):
+        return False
+    return _text({name: oci.digest_of(archive) for name, archive in built.items()}) == digests_file().read_text()
+
+
+def ensure(report: Report) -> str:
     """Build what is missing, and write name and digest of each image to ``images.json``."""
     debian = rootfs.ensure(report)
     built = {image.name: _build(image, debian, report) for image in catalog.images(debian)}
     _write({name: oci.digest_of(archive) for name, archive in built.items()})
-    report(f"{len(built)} images")
+    return f"{len(built)} images"
 
 
 def archives() -> dict[str, Path]:
@@ -59,8 +67,12 @@ def _write(digests: Mapping[str, str]) -> None:
     target = digests_file()
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_suffix(".partial")
-    partial.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n")
+    partial.write_text(_text(digests))
     partial.replace(target)
+
+
+def _text(digests: Mapping[str, str]) -> str:
+    return json.dumps(digests, indent=2, sort_keys=True) + "\n"
 
 
 def run(argv: list[str]) -> str:
@@ -79,7 +91,7 @@ def run(argv: list[str]) -> str:
     return done.stdout
 
 
-def load(client: list[str], report: Report, *, run: Run = run) -> None:
+def load(client: list[str], report: Report, *, run: Run = run) -> str:
     """Import the images that a running containerd does not have, and read them back.
 
     Args:
@@ -89,16 +101,18 @@ def load(client: list[str], report: Report, *, run: Run = run) -> None:
     """
     images = [*client, "--namespace", NAMESPACE, "images"]
     present = set(run([*images, "list", "--quiet"]).split())
-    for name, archive in archives().items():
-        if not _names(name, archive) <= present:
-            report(f"imports {name}")
-            run([*images, "import", "--local", str(archive)])
+    wanted = archives()
+    missing = [name for name, archive in wanted.items() if not _names(name, archive) <= present]
+    for name in missing:
+        report(f"imports {name}")
+        run([*images, "import", "--local", str(wanted[name])])
     present = set(run([*images, "list", "--quiet"]).split())
-    absent = sorted(set().union(*(_names(*each) for each in archives().items())) - present)
+    absent = sorted(set().union(*(_names(*each) for each in wanted.items())) - present)
     if absent:
         raise CheckError(
             f"containerd — lacks {', '.join(absent)} after the import — all are needed — run `lab down`, then `lab up`"
         )
+    return f"{len(wanted)} images, {f'{len(missing)} of them new' if missing else 'already there'}"
 
 
 def _names(name: str, archive: Path) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -109,6 +110,14 @@ def link_all(tools: Iterable[Tool], found: Mapping[str, Found], bin_dir: Path) -
             fresh.unlink(missing_ok=True)
             _link(found[tool.name].folder / entry, fresh)
             fresh.replace(bin_dir / entry)
+    _sweep(bin_dir)
+
+
+def _sweep(bin_dir: Path) -> None:
+    """Remove fresh links that took nobody's place: rename(2) keeps both names where they are one file already."""
+    for path in bin_dir.glob(".*"):
+        if re.fullmatch(r"\..+\.\d+", path.name):
+            path.unlink(missing_ok=True)
 
 
 def _link(source: Path, target: Path) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from argparse import Namespace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from infra.errors import CheckError, ConfigError, RailwrightError, Unknown
-from lab import cli, first_request
-from lab.commands import run_logged
+from lab import cli, first_request, serving
+from lab.cluster import marks
+from lab.cluster.status import age
+from lab.commands import end_orphans, run_logged
 from lab.lock import only_one
 from lab.steps import State, Step, StepError
 
@@ -94,6 +99,116 @@ def test_a_failed_program_shows_its_last_lines_and_its_log(tmp_path: Path) -> No
     assert "line 1\n" in (tmp_path / "a.log").read_text()
 
 
+@pytest.mark.parametrize(
+    ("cwd", "search", "want"),
+    [
+        (".", "/usr/bin", ".venv/bin/lab"),
+        ("elsewhere", "/usr/bin", "{root}/.venv/bin/lab"),
+        ("elsewhere", "{root}/.venv/bin", "lab"),
+    ],
+    ids=["in the clone", "elsewhere", "on PATH"],
+)
+def test_the_last_line_of_lab_up_can_be_pasted(
+    cwd: str, search: str, want: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command that it names works from where the user is."""
+    scripts = tmp_path / ".venv/bin"
+    scripts.mkdir(parents=True)
+    (scripts / "lab").touch(mode=0o755)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / cwd)
+    monkeypatch.setenv("PATH", search.format(root=tmp_path))
+    monkeypatch.setattr(cli.sysconfig, "get_path", lambda name: str(scripts))
+    assert cli.own_name() == want.format(root=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("simulated", "with_stack", "named"),
+    [(False, True, {"pulumi", "kubectl", "OpenAI"}), (True, True, {"pulumi", "kubectl"}), (False, False, {"kubectl"})],
+    ids=["full", "simulated", "no stack"],
+)
+def test_a_simulated_lab_promises_no_clients(*, simulated: bool, with_stack: bool, named: set[str]) -> None:
+    """The last line names only what works in this lab, and says where plain Pulumi goes too far."""
+    words = cli.next_words(".venv/bin/lab", simulated=simulated, with_stack=with_stack)
+    assert words.startswith('next: eval "$(.venv/bin/lab env)"')
+    assert {name for name in ("pulumi", "kubectl", "OpenAI") if name in words} == named
+    assert ("nowhere to run" in words) is simulated
+
+
+@pytest.mark.parametrize(
+    ("verb", "runs", "names"),
+    [("up", True, {"lab up", "lab down"}), ("up", False, {"lab up"}), ("down", True, {"lab down"})],
+)
+def test_an_interrupted_lab_says_whether_the_cluster_stays_up(verb: str, runs: bool, names: set[str]) -> None:
+    """Ctrl-C ends the command, not the cluster; the user learns how to go on and how to stop."""
+    words = cli.stays(verb, runs=runs)
+    assert {name for name in ("lab up", "lab down") if f"`{name}`" in words} == names
+
+
+@pytest.mark.parametrize(("was_there", "said"), [(True, "the lab is down"), (False, "the lab is already down")])
+def test_a_second_lab_down_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, was_there: bool, said: str
+) -> None:
+    """Who takes down what is down is told."""
+    monkeypatch.setattr(cli.paths, "state_dir", lambda: tmp_path)
+    monkeypatch.setattr("lab.cluster.stop.stop", lambda report, purge: was_there)
+    assert cli.down(Namespace(purge=False)) == 0
+    assert capsys.readouterr().out.startswith(said)
+
+
+def test_what_a_killed_lab_up_left_is_found_by_its_mark() -> None:
+    """A program that carries the mark ends; the same program without it, as run by hand, lives on."""
+    lab_id = "test" + os.urandom(4).hex()
+    argv = ["sleep", "600"]
+    with (
+        subprocess.Popen(argv, env={**os.environ, marks.PROGRAM: lab_id}) as orphan,
+        subprocess.Popen(argv) as by_hand,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(cli.paths, "lab_id", lambda: lab_id)
+        try:
+            told: list[str] = []
+            end_orphans(told.append)
+            assert str(orphan.pid) in told[0]
+            assert not psutil.pid_exists(orphan.pid)
+            assert by_hand.poll() is None
+        finally:
+            orphan.kill()
+            by_hand.kill()
+
+
+@pytest.mark.parametrize(
+    ("ready", "gateway", "want"),
+    [
+        ([], "http://gw/v1", ""),
+        ([("gateway", True), ("models", True), ("models", False), ("kube-system", True)], "http://gw/v1",
+         "gateway http://gw/v1: 1 of 1 gateway pods ready, 1 of 2 model pods ready"),
+        ([("models", True)], None, "1 of 1 model pods ready"),
+    ],
+    ids=["no stack", "full", "simulated"],
+)  # fmt: skip
+def test_status_says_whether_the_stack_serves(ready: list[tuple[str, bool]], gateway: str | None, want: str) -> None:
+    """Ready pods are counted by kind; a cluster without a stack has no such line."""
+    pods = [
+        {
+            "metadata": {"namespace": namespace},
+            "status": {"conditions": [{"type": "Ready", "status": str(is_ready)}]},
+        }
+        for namespace, is_ready in ready
+    ]
+    assert serving.said(pods, gateway) == want
+
+
+@pytest.mark.parametrize(
+    ("seconds", "want"), [(0, "0s"), (179, "179s"), (180, "3m"), (10_799, "179m"), (10_800, "3h"), (172_800, "2d")]
+)
+def test_status_shows_ages(seconds: int, want: str) -> None:
+    """Nobody subtracts time stamps; a part that never ran has no age."""
+    born = datetime(2026, 1, 1, tzinfo=UTC)
+    assert age(born.isoformat(), born + timedelta(seconds=seconds)) == want
+    assert age("", born) == ""
+
+
 STREAM = (
     'data: {"choices": [{"delta": {"role": "assistant", "content": ""}}]}\n\n'
     'data: {"choices": [{"delta": {"content": "Hel"}}]}\n\ndata: {"choices": [{"delta": {"content": "lo"}}]}\n\n'
@@ -123,6 +238,19 @@ def test_a_refused_first_request_says_whose_fault_it_is(status: int, said: str) 
     with pytest.raises(httpx.HTTPStatusError) as caught:
         first_request.ask(gateway(status, "{}"), "http://gw/v1", "tiny", "key")
     assert said in first_request.explain(caught.value, "http://gw/v1", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(503, "no replica is ready yet"), (404, "does not know it yet"), (502, "answers 502")]
+)
+def test_the_wait_for_the_first_answer_is_told_in_words(status: int, said: str) -> None:
+    """While an answer may still come, the model and the reason are named, not what the gateway sent."""
+    with pytest.raises(httpx.HTTPStatusError) as caught:
+        first_request.ask(gateway(status, '{"error": {}}'), "http://gw/v1", "tiny", "key")
+    words = first_request.waits_for(caught.value, "tiny")
+    assert words.startswith("waiting for model 'tiny' (")
+    assert said in words
+    assert "{" not in words
 
 
 def test_a_stream_without_text_is_no_answer() -> None:

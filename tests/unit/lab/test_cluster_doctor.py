@@ -116,3 +116,28 @@ def test_route_into_the_labs_network_is_found() -> None:
     """A VPN that came after the start takes the answers."""
     found = list(doctor.network_findings(Network(77), ["192.168.0.0/24", "10.0.0.0/8"]))
     assert [one.found for one in found] == ["10.77.0.0/16 meets 10.0.0.0/8 on this machine"]
+
+
+@pytest.mark.parametrize(
+    ("network", "record", "said"),
+    [
+        (None, None, []),
+        (Network(77), None, ["is down"]),
+        (Network(77), Record("aa", "/c", 0, "", 77, False, "down"), ["is down"]),
+    ],
+    ids=["never started", "taken down", "cut off on the way down"],
+)
+def test_a_lab_that_is_down_is_not_nothing_wrong(
+    network: Network | None, record: Record | None, said: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The doctor tells that the lab is down, unless there never was one."""
+    monkeypatch.setattr(doctor.paths, "state_dir", lambda: tmp_path)
+    monkeypatch.setattr(doctor, "remembered", lambda state: network)
+    monkeypatch.setattr(doctor.registry, "read", lambda lab_id: record)
+    monkeypatch.setattr(doctor.registry, "read_all", list)
+    monkeypatch.setattr(doctor.leftovers, "find", list)
+    monkeypatch.setattr(doctor.leftovers, "is_watched", lambda record: False)
+    monkeypatch.setattr(doctor.prerequisites, "problems", lambda lab: [])
+    found = [one.found for one in doctor.doctor() if one.who.startswith("lab")]
+    assert found == said
+    assert doctor.was_ever_up() is (network is not None)

@@ -72,3 +72,22 @@ def test_the_gateway_is_named_only_where_one_can_be(
     """Without a real node there is no gateway, and no address that would lead nowhere."""
     monkeypatch.setattr(cluster, "remembered", lambda state: network)
     assert env.variables().get("OPENAI_BASE_URL") == url
+
+
+def test_a_run_of_pulumi_leaves_no_kubeconfig_behind(clone: Path) -> None:
+    """What its Kubernetes provider writes lands where only the owner looks, and goes; other files stay."""
+    folder = Path(env.variables()["TMPDIR"])
+    assert folder.is_relative_to(clone)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    for name in ("kubeconfig4711", "other"):
+        (folder / name).write_text("")
+    env.forget_kubeconfigs()
+    assert [path.name for path in folder.iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize("elsewhere", [True, False], ids=["the user's own", "of a lab env shell"])
+def test_builds_do_not_get_pulumis_folder(monkeypatch: pytest.MonkeyPatch, *, elsewhere: bool) -> None:
+    """In a shell of `lab env`, `lab up` builds with the machine's own folder for temporary files."""
+    monkeypatch.setenv("TMPDIR", "/elsewhere" if elsewhere else str(env.scratch()))
+    env.keep_scratch_to_pulumi()
+    assert os.environ.get("TMPDIR") == ("/elsewhere" if elsewhere else None)

@@ -12,6 +12,7 @@ import pytest
 
 from infra.errors import ConfigError
 from lab import env, paths, stack, stack_file
+from lab.cluster import marks
 
 
 @pytest.fixture(autouse=True)
@@ -28,10 +29,13 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The Pulumi commands that were run."""
     seen: list[str] = []
 
-    def note(arguments: Sequence[str], log: str, report: object) -> None:
+    def note(arguments: Sequence[str], log: str, report: object) -> str:
         seen.append(arguments[0])
+        return ""
 
     monkeypatch.setattr(stack, "_pulumi", note)
+    monkeypatch.setattr(stack, "end_orphans", lambda report: seen.append("orphans end"))
+    monkeypatch.setattr(marks, "processes", lambda mark, lab_id: [4711] if mark == marks.PROGRAM else [])
     return seen
 
 
@@ -82,24 +86,46 @@ def test_the_lock_of_a_killed_update_is_taken_away(ran: list[str]) -> None:
     lock = write_lock(os.getpid())
     stack.up(lambda line: None, simulated=False)
     assert not lock.exists()
-    assert ran == ["up"]
+    assert ran == ["orphans end", "up"]
 
 
-def test_a_living_update_is_respected(monkeypatch: pytest.MonkeyPatch, ran: list[str]) -> None:
-    """Two updates at once would spoil the state, so the second is refused by the pid of the first."""
-    lock = write_lock(4711)
-    monkeypatch.setattr(stack, "is_pulumi", lambda pid: pid == 4711)
-    with pytest.raises(ConfigError, match="4711"):
+@pytest.mark.parametrize(("pid", "offers"), [(4711, True), (4712, False)], ids=["of a killed lab up", "by hand"])
+def test_a_living_update_is_respected(
+    monkeypatch: pytest.MonkeyPatch, ran: list[str], pid: int, *, offers: bool
+) -> None:
+    """Two updates at once would spoil the state, so the second is refused; `lab down` ends only what we started."""
+    lock = write_lock(pid)
+    monkeypatch.setattr(stack, "is_pulumi", lambda holder: holder == pid)
+    with pytest.raises(ConfigError, match=str(pid)) as refusal:
         stack.up(lambda line: None, simulated=False)
+    assert ("lab down" in str(refusal.value)) is offers
     assert lock.exists()
     assert ran == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "want"),
+    [
+        (["    ~ 3 updated", "    24 unchanged"], "27 resources: 3 updated, 24 unchanged"),
+        (["    27 unchanged"], "27 resources: 27 unchanged"),
+        (
+            ["    + 2 created", "    - 1 deleted", "    3 changes. 25 unchanged"],
+            "27 resources: 2 created, 1 deleted, 25 unchanged",
+        ),
+    ],
+    ids=["updated", "unchanged", "deleted"],
+)
+def test_the_result_of_an_update_is_its_summary(lines: list[str], want: str) -> None:
+    """Not the last line that Pulumi happened to print; what was deleted is there no more."""
+    text = "\n".join(["Outputs:", "    hosts: 9 updated", "", "Resources:", *lines, "", "Duration: 47s", ""])
+    assert stack.summary(text) == want
 
 
 def test_what_an_interrupted_update_left_pending_is_looked_at_first(ran: list[str]) -> None:
     """Pending operations are settled by a refresh before the update."""
     write_state(pending_operations=[{"type": "creating"}])
     stack.up(lambda line: None, simulated=False)
-    assert ran == ["refresh", "up"]
+    assert ran == ["orphans end", "refresh", "up"]
 
 
 def test_git_never_sees_the_salt(clone: Path, ran: list[str]) -> None:

@@ -109,6 +109,20 @@ def test_an_unexpected_error_leaves_its_traceback_in_the_log(tmp_path: Path) -> 
     assert "in broken" in (tmp_path / "a.log").read_text()
 
 
+def test_a_done_step_does_not_show_what_it_was_last_doing(tmp_path: Path) -> None:
+    """Beside it stands what came of it, or nothing; its log holds each line once."""
+
+    def work(report: Report, result: str | None) -> str | None:
+        report("downloads")
+        report("downloads")
+        return result
+
+    run = Run([Step("a", lambda _: work(_, "vLLM")), Step("b", lambda _: work(_, None))], tmp_path, Silent())
+    run.run()
+    assert [state.detail for state in run.states] == ["vLLM", ""]
+    assert (tmp_path / "a.log").read_text().count("downloads") == 1
+
+
 @pytest.mark.parametrize(
     "steps",
     [

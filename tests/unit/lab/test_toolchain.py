@@ -256,6 +256,19 @@ def test_links_follow_a_tool_that_moved(tmp_path: Path) -> None:
     assert links == {name: tmp_path / "new" / name for name in ("one", "two", "stages")}
 
 
+def test_bin_does_not_grow_with_each_run(tmp_path: Path) -> None:
+    """A link that is there already leaves no second name of itself, and those of killed runs go."""
+    program(tmp_path / "built" / "one", "2.4.2")
+    program(tmp_path / "built" / "two", "2.4.2")
+    bin_dir = tmp_path / "bin"
+    bin_dir.mkdir()
+    (bin_dir / ".one.4711").write_text("of a killed run")
+    for _ in range(2):
+        link_all([PAIR], {"pair": Found(tmp_path / "built", built=True, version="2.4.2")}, bin_dir)
+    assert sorted(path.name for path in bin_dir.iterdir()) == ["one", "two"]
+    assert (bin_dir / "one").samefile(tmp_path / "built" / "one")
+
+
 def test_unknown_name_is_refused_with_the_known_ones() -> None:
     """The command names the tools that there are when asked for one that is not."""
     with pytest.raises(ConfigError, match=r"'kubernets'.*kubernetes"):
