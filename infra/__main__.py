@@ -9,29 +9,30 @@ from infra.components.gateway import GatewayArgs, GatewayService
 from infra.components.gpu_pool import GpuPool, GpuPoolArgs
 from infra.components.model_service import ModelService, ModelServiceArgs
 from infra.components.objects import create
+from infra.components.observability import Observability, ObservabilityArgs
 from infra.config.load import from_pulumi, kubeconfig_path, pulumi_config
 from infra.plan.build import accepted
-from infra.plan.manifests.cluster import namespaces
+from infra.plan.manifests.cluster import callers, namespaces
 from infra.plan.outputs import outputs
 from infra.targets.choice import target_of
 
 
 def main() -> None:
     """Declare the whole stack."""
-    spec = from_pulumi(pulumi.get_stack(), pulumi_config())
-    plan = accepted(spec)
+    plan = accepted(spec := from_pulumi(pulumi.get_stack(), pulumi_config()))
     target, path = target_of(plan), str(kubeconfig_path(spec))
-    cluster = k8s.Provider("cluster", kubeconfig=path, cluster_identifier=plan.cluster)
-    opts = pulumi.ResourceOptions(provider=cluster)
+    opts = pulumi.ResourceOptions(provider=k8s.Provider("cluster", kubeconfig=path, cluster_identifier=plan.cluster))
     once = {**namespaces(plan), **target.cluster_objects(plan)}
     base: list[pulumi.Resource] = [create(name, manifest, opts) for name, manifest in once.items()]
     for pool in plan.pools:
         args = GpuPoolArgs(pool, target.pool_objects(pool), target.host_patches(pool))
         base.append(GpuPool(f"pool-{pool.name}", args, opts))
-    ready = pulumi.ResourceOptions(provider=cluster, depends_on=base)
+    ready = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=base))
     for model in plan.models:
-        ModelService(f"model-{model.name}", ModelServiceArgs(model), ready)
+        ModelService(f"model-{model.name}", ModelServiceArgs(model, callers(plan)), ready)
     GatewayService("gateway", GatewayArgs(plan, spec.key_values), ready)
+    if plan.observability:
+        Observability("observability", ObservabilityArgs(plan, plan.observability), ready)
     for name, value in outputs(plan).items():
         pulumi.export(name, value)
 

@@ -51,6 +51,7 @@ PACKAGES = (
     Package("mount", "mount", "the lab's own mounts"),
     Package("iproute2", "ip", "the link between machine and lab"),
     Package("nftables", "nft", "kube-proxy's and portmap's rules, inside the lab"),
+    Package("dropbear-bin", "dropbear", "the way into the lab's hosts"),
     Package("mmdebstrap", "mmdebstrap", "the Debian image of our own services"),
     Package("gcc", "gcc", "building runc", build=True),
     Package("libc6-dev", "usr/include/stdio.h", "building runc", build=True),

@@ -12,7 +12,7 @@ from pathlib import Path
 from infra.errors import CheckError
 from lab import engine, env, first_request, images, keys, packages, paths, preflight, stack, toolchain
 from lab.cluster import namespace, registry
-from lab.cluster.configs import CONTAINERD_SOCKET
+from lab.cluster.hosts import HOSTS
 from lab.cluster.start import start
 from lab.first_request import Answer
 from lab.steps import Report, Step
@@ -158,12 +158,14 @@ def link(path: Path, target: Path) -> None:
 
 
 def load_images(report: Report) -> str:
-    """Import the images into the containerd of the running lab."""
+    """Import the images into each host's containerd of the running lab."""
     record = registry.read(paths.lab_id())
     if record is None:
         raise CheckError("lab — ended meanwhile — it must run — run `lab up` again")
-    inside = namespace.prefix(record)
-    return images.load([*inside, str(paths.bin_dir() / "ctr"), f"--address={CONTAINERD_SOCKET}"], report)
+    ctr = [*namespace.prefix(record), str(paths.bin_dir() / "ctr")]
+    for host in HOSTS:
+        said = images.load([*ctr, f"--address={host.containerd_socket}"], report)
+    return f"{said}, on {len(HOSTS)} hosts"
 
 
 def apply_crd(report: Report) -> str:

@@ -37,6 +37,5 @@ class GatewayService(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         before = [create(f"{name}-{part}", manifest, child) for part, manifest in parts.items()]
         create(f"{name}-deploy", deployment, pulumi.ResourceOptions(parent=self, depends_on=before))
-        port = args.plan.gateway.gateway.port
-        self.url = pulumi.Output.from_input(f"http://{gateway.NAME}.{gateway.NAMESPACE}.svc:{port}/v1")
+        self.url = pulumi.Output.from_input(gateway.url(args.plan.gateway))
         self.register_outputs({"url": self.url})

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
 
 from infra.components.objects import create
 from infra.plan.facts import ModelPlan
-from infra.plan.manifests import gateway, model, weights
+from infra.plan.manifests import model, weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,6 +17,8 @@ class ModelServiceArgs:
     """What is known before the update."""
 
     plan: ModelPlan
+    callers: Sequence[str]
+    """Namespaces that may connect to its replicas."""
 
 
 class ModelService(pulumi.ComponentResource):
@@ -27,7 +30,7 @@ class ModelService(pulumi.ComponentResource):
     def __init__(self, name: str, args: ModelServiceArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("railwright:serving:ModelService", name, {}, opts)
         child = pulumi.ResourceOptions(parent=self)
-        parts = model.objects(args.plan, gateway.NAMESPACE)
+        parts = model.objects(args.plan, args.callers)
         before = self._weights(name, args.plan)
         deployment = parts.pop("deploy")
         before += [create(f"{name}-{part}", manifest, child) for part, manifest in parts.items()]

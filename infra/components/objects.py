@@ -31,10 +31,12 @@ def create(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulum
 _MODULES = {
     "": "core",
     "apps": "apps",
+    "apiextensions.k8s.io": "apiextensions",
     "batch": "batch",
     "policy": "policy",
     "networking.k8s.io": "networking",
     "node.k8s.io": "node",
+    "rbac.authorization.k8s.io": "rbac",
 }
 """API group → module of the SDK; all others are custom resources."""
 

@@ -22,6 +22,18 @@ class GatewayResources(Frozen):
     """Memory limit (GiB); Envoy refuses new requests before it is reached."""
 
 
+class Tls(Frozen):
+    """HTTPS; a renewed certificate is used at once, without a restart."""
+
+    secret_name: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
+    """Secret of type kubernetes.io/tls in the gateway's namespace; whoever issues certificates writes and renews it."""
+    plain_http: bool = False
+    """Whether the same port also answers plain HTTP, where keys can be read on the way.
+
+    Pods then start without the Secret too; otherwise they wait for it.
+    """
+
+
 class Gateway(Frozen):
     """The one door to all models, for clients with a key."""
 
@@ -35,6 +47,8 @@ class Gateway(Frozen):
     """Port of the API."""
     node_port: Annotated[int, Field(ge=30000, le=32767)] | None = None
     """Port on every host, for ``service: NodePort``; left out, Kubernetes picks one."""
+    tls: Tls | None = None
+    """Certificate of the API; left out, it speaks plain HTTP only."""
     longest_answer: Duration = timedelta(minutes=10)
     """Longest that one request may take, from its first byte in to its last byte out.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
@@ -11,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from infra.config.base import LABEL_PATTERN, LABEL_VALUE_PATTERN, NAME_PATTERN
+from infra.config.observability import PAGES_PATTERN, SECRET_KEY_PATTERN, SECRET_PATTERN, URL_PATTERN
 
 _FIXES = {
     "greater_than": "raise it",
@@ -29,8 +31,15 @@ _PATTERNS = {
     NAME_PATTERN: "lower-case letters, digits and dashes, at most 30, starting with a letter",
     LABEL_PATTERN: "a Kubernetes label key such as example.com/row",
     LABEL_VALUE_PATTERN: "letters, digits, dashes, dots and underscores, at most 63",
+    URL_PATTERN: "an http or https address; what opens it goes into a Secret",
+    PAGES_PATTERN: "an http or https address without a slash at its end, or runbooks",
+    SECRET_PATTERN: "the name of a Secret: lower-case letters, digits, dashes and dots",
+    SECRET_KEY_PATTERN: "a key of a Secret: letters, digits, dashes, dots and underscores",
 }
 """What our patterns mean, in words."""
+
+_OPENS = re.compile(r"://[^/]*@")
+"""What opens an address, within it. Source: RFC 3986, userinfo."""
 
 _LONGEST = 80
 """Characters of a value that a sentence quotes; the key says where the rest is."""
@@ -51,6 +60,8 @@ def quoted(value: Any, path: tuple[str, ...]) -> str:
     """Quote a value for people; whatever may be a key's secret stays unsaid."""
     if path[-1:] == ("secret",) or (path[:1] == ("keys",) and len(path) < 3):
         return "a secret"
+    if isinstance(value, str) and _OPENS.search(value):
+        return "an address with a password in it"
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 

@@ -25,6 +25,8 @@ class Pool(Frozen):
     """Hosts one switch hop apart (count)."""
     labels: Labels = Field(default={})
     """Labels of your own on each host of the pool."""
+    usd_per_gpu_hour: Annotated[float, Field(gt=0)] | None = None
+    """Price of one GPU, or of one host without GPUs (US dollars per hour); left out, nothing is said of cost."""
 
     @model_validator(mode="after")
     def _one_host_must_serve(self) -> Self:

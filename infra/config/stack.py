@@ -14,6 +14,7 @@ from infra.config.gateway import Gateway
 from infra.config.images import Images
 from infra.config.keys import Key
 from infra.config.models import Model
+from infra.config.observability import Observability
 from infra.config.pools import Pool
 
 
@@ -26,6 +27,7 @@ class Stack(Frozen):
     gateway: Gateway
     keys: dict[Name, Key] = Field(default={})
     images: Images = Images()
+    observability: Observability | None = None
 
 
 SECTIONS: Mapping[str, Any] = {name: info.annotation for name, info in Stack.model_fields.items()}

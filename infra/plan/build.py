@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from math import ceil
 from pathlib import PurePosixPath
 
 from infra.catalog.boards import BOARDS
 from infra.catalog.engines import ENGINES, Engine, engine_for
 from infra.catalog.models import ARCHITECTURES
-from infra.catalog.targets import TARGETS, TargetFacts
+from infra.catalog.targets import LAB_HOSTS, TARGETS, TargetFacts
 from infra.config.models import Model
 from infra.config.stack import Spec, Stack
 from infra.errors import ConfigError
 from infra.plan.envoy import TEARDOWN
 from infra.plan.facts import GatewayPlan, ModelPlan, Plan, PodMemory, PoolPlan, Refusal
+from infra.plan.images import with_digest
 from infra.plan.lifecycle import rollover, shutdown, startup
+from infra.plan.observability import observe
 from infra.plan.placement import POD_CPU_SHARE, Placement, place
-from infra.plan.refusals import fit, lifecycle, wiring
+from infra.plan.refusals import fit, lifecycle, monitoring, wiring
 from infra.plan.sizing import BF16_BYTES, CPU_RUNTIME_BYTES, architecture_of, size
 from infra.units import GIB
 
@@ -42,8 +45,18 @@ def build(spec: Spec, stack: Stack) -> Plan:
         refusals += fit.check(model)
         refusals += lifecycle.check(model, judged)
         refusals += wiring.check(model, lock=lock, has_lock=spec.has_lock)
-    notes = tuple(_notes(spec, stack, models))
-    return Plan(spec.name, stack.cluster.name, target, tuple(pools.values()), models, gateway, tuple(refusals), notes)
+    plan = Plan(
+        stack=spec.name,
+        cluster=stack.cluster.name,
+        target=target,
+        pools=tuple(pools.values()),
+        models=models,
+        gateway=gateway,
+        observability=observe(spec, stack, target, pools.values()),
+        refusals=tuple(refusals),
+        notes=tuple(_notes(spec, stack, models)),
+    )
+    return replace(plan, refusals=(*plan.refusals, *monitoring.check(plan, lock=lock, has_lock=spec.has_lock)))
 
 
 def accepted(spec: Spec) -> Plan:
@@ -59,11 +72,6 @@ def accepted(spec: Spec) -> Plan:
     if plan is None or refused:
         raise ConfigError(*refused)
     return plan
-
-
-def with_digest(image: str, digests: dict[str, str]) -> str:
-    """Complete an image name by its digest from the lock; leave every other reference alone."""
-    return f"{image}@{digests[image]}" if image in digests else image
 
 
 def _models(spec: Spec, models: dict[str, Model], pools: dict[str, PoolPlan]) -> Iterator[ModelPlan]:
@@ -83,7 +91,7 @@ def _models(spec: Spec, models: dict[str, Model], pools: dict[str, PoolPlan]) ->
             shape=shape,
             engine=engine,
             pool=pool,
-            image=with_digest(model.image, dict(spec.digests)),
+            image=with_digest(model.image, spec.digests),
             weights_path=_on_host(spec.root, model.weights.host_path),
             engine_path=_on_host(spec.root, model.engine_mount.host_path if model.engine_mount else None),
             memory=memory,
@@ -154,7 +162,7 @@ def _gateway(spec: Spec, stack: Stack) -> GatewayPlan:
     needed = round((gateway.pre_stop + gateway.drain).total_seconds()) + teardown
     return GatewayPlan(
         gateway=gateway,
-        image=with_digest(gateway.image, dict(spec.digests)),
+        image=with_digest(gateway.image, spec.digests),
         longest_answer=round(gateway.longest_answer.total_seconds()),
         teardown=teardown,
         # More than needed, as SIGKILL must lose the race against an exit on time.
@@ -189,8 +197,9 @@ def _lab_boards(pools: Iterable[PoolPlan], target: TargetFacts) -> Iterator[Refu
             fix = "set cluster.target to lab" if plan.board.name == "lab-host" else "choose the board of your hosts"
             found = f"{plan.board.name!r} on target {target.name!r}"
             yield Refusal("RW-303", f"pools.{plan.name}.board", found, fix)
-        elif target.name == "lab" and plan.pool.hosts != 1:
-            yield Refusal("RW-303", f"pools.{plan.name}.hosts", f"{plan.pool.hosts}, the lab is 1 host", "set it to 1")
+        elif target.name == "lab" and plan.pool.hosts > len(LAB_HOSTS):
+            found, most = f"{plan.pool.hosts}, the lab has {len(LAB_HOSTS)} hosts", f"set it to {len(LAB_HOSTS)} or 1"
+            yield Refusal("RW-303", f"pools.{plan.name}.hosts", found, most)
 
 
 def _nearest(word: str, known: Iterable[str], where: str) -> str:

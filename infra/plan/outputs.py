@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from infra.plan.facts import Plan
+from infra.plan.facts import ObservabilityPlan, Plan
 from infra.plan.labels import host_labels
+from infra.plan.manifests.observability import alertmanager, prometheus
 
 SCHEMA_VERSION = 1
 """Raised when a reader of the outputs would have to change."""
@@ -36,4 +37,17 @@ def outputs(plan: Plan) -> dict[str, Any]:
             name: {"tenant": key.tenant, "tier": key.tier, "models": sorted(key.models or plan.served)}
             for name, key in plan.gateway.keys.items()
         },
+        **(_monitoring(plan.observability) if plan.observability else {}),
     }
+
+
+def _monitoring(seen: ObservabilityPlan) -> dict[str, str]:
+    """Where monitoring answers, without trailing slash; nothing is said of an address that nobody gave."""
+    if seen.config.existing:
+        urls = {
+            "prometheus_url": seen.config.existing.prometheus_url,
+            "alertmanager_url": seen.config.existing.alertmanager_url,
+        }
+        return {name: url.rstrip("/") for name, url in urls.items() if url}
+    ports = {prometheus.NAME: prometheus.PORT, alertmanager.NAME: alertmanager.PORT}
+    return {f"{name}_url": f"http://{name}.{seen.namespace}.svc:{port}" for name, port in ports.items()}

@@ -1,15 +1,13 @@
-"""The lab: simulated hosts for boards with GPUs, one real host of its own."""
+"""The lab: simulated hosts for boards with GPUs, two real hosts of its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from infra.catalog.targets import LAB_HOSTS
 from infra.plan.facts import Plan, PoolPlan
 from infra.plan.labels import host_labels, host_resources, host_taints
 from infra.plan.manifests.base import Manifest, manifest
-
-LAB_HOST = "lab-0"
-"""Name of the lab's real node."""
 
 
 class LabTarget:
@@ -38,8 +36,8 @@ class LabTarget:
         return {"hosts": manifest("lab.railwright.dev/v1", "NodePool", pool.name, annotations=wait, spec=spec)}
 
     def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
-        """Labels of the real host; the kubelet owns all others."""
+        """Labels of the pool's real hosts; the kubelet owns all others."""
         if pool.simulated:
             return {}
         labels = {key: value for key, value in host_labels(pool).items() if not key.startswith("kubernetes.io/")}
-        return {LAB_HOST: {"metadata": {"name": LAB_HOST, "labels": labels}}}
+        return {name: {"metadata": {"name": name, "labels": labels}} for name in LAB_HOSTS[: pool.pool.hosts]}

@@ -1,1 +1,1 @@
-"""A real Kubernetes control plane and node in namespaces of their own, under a process supervisor."""
+"""A real Kubernetes control plane and two hosts in namespaces of their own, under a process supervisor."""

@@ -33,7 +33,7 @@ RULES: Mapping[str, tuple[Rule, ...]] = {
         ("lab.railwright.dev", ("nodepools",), (*READ, "patch")),
         ("lab.railwright.dev", ("nodepools/status",), ("patch",)),
         ("", ("nodes",), (*READ, "create", "patch", "delete")),
-        ("", ("nodes/status",), ("patch",)),
+        ("", ("nodes/status", "pods/status"), ("patch",)),
         ("", ("pods",), (*READ, "delete")),
         ("coordination.k8s.io", ("leases",), ("delete",)),
     ),

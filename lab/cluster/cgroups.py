@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from infra.errors import CheckError, ConfigError
@@ -59,10 +60,14 @@ def missing() -> frozenset[str]:
     return needed - controllers()
 
 
-def enter(name: str, pid: int) -> None:
-    """Make a lab's cgroups and put a process, with all its children to come, into them."""
+def enter(name: str, pid: int, hosts: Iterable[str]) -> None:
+    """Make a lab's cgroups and put a process, with all its children to come, into them.
+
+    Args:
+        hosts: real hosts, each of which gets a cgroup for its pods.
+    """
     for root in hierarchies().values():
-        for folder in (root / name, root / name / PARTS):
+        for folder in (root / name, *(root / name / child for child in (PARTS, *hosts))):
             folder.mkdir(exist_ok=True)
             _inherit(folder)
         (root / name / PARTS / "cgroup.procs").write_text(str(pid))

@@ -10,10 +10,8 @@ from typing import Any
 
 import yaml
 
-from lab.cluster.lab import NODE, Lab
-
-CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
-"""Inside the lab's own /run, so that a dead containerd never leaves one behind."""
+from lab.cluster.hosts import FIRST, Host
+from lab.cluster.lab import Lab
 
 SANDBOX_IMAGE = "docker.io/railwright/pause:1"
 """Image of the container that holds a pod's namespaces; made by the lab itself."""
@@ -24,8 +22,8 @@ CLUSTER_DOMAIN = "cluster.local"
 CONTROL_PLANE_CLIENTS = ("kube-controller-manager", "kube-scheduler", "kwok", "fleet")
 """Clients of the API server in every lab; each gets a kubeconfig of its own."""
 
-NODE_CLIENTS = ("kubelet", "kube-proxy", "coredns")
-"""Clients in a lab that has a real node."""
+NODE_CLIENTS = ("kube-proxy", "coredns")
+"""Clients in a lab that has real hosts, beside the kubelet of each."""
 
 
 def files(lab: Lab, secret: str, hugetlb: bool) -> dict[str, str]:
@@ -38,14 +36,23 @@ def files(lab: Lab, secret: str, hugetlb: bool) -> dict[str, str]:
     made = {"encryption.yaml": encryption(secret)}
     if not lab.simulated:
         made |= {
-            "containerd.toml": containerd(lab, hugetlb=hugetlb),
-            "cni/10-railwright.conflist": cni(lab),
-            "kubelet.yaml": _yaml(kubelet(lab)),
             "kube-proxy.yaml": _yaml(kube_proxy(lab)),
             "Corefile": corefile(lab),
             "resolv.conf": f"nameserver {lab.network.node_ip}\n",
         }
+    for host in lab.hosts:
+        made |= {
+            f"{host.part('containerd')}.toml": containerd(lab, host, hugetlb=hugetlb),
+            f"{host.part('cni')}/10-railwright.conflist": cni(lab, host),
+            f"{host.part('kubelet')}.yaml": _yaml(kubelet(lab, host)),
+        }
     return made
+
+
+def clients(lab: Lab) -> tuple[str, ...]:
+    """Clients of the API server, each of which gets a kubeconfig below the ``config`` folder."""
+    real = () if lab.simulated else NODE_CLIENTS
+    return CONTROL_PLANE_CLIENTS + tuple(host.part("kubelet") for host in lab.hosts) + real
 
 
 def kubeconfig(lab: Lab, identity: str) -> str:
@@ -94,19 +101,22 @@ def encryption(secret: str) -> str:
     )
 
 
-def containerd(lab: Lab, *, hugetlb: bool) -> str:
+def containerd(lab: Lab, host: Host, *, hugetlb: bool) -> str:
     """Container runtime: state dies with the lab, images stay."""
     cri = "io.containerd.cri.v1"
     # The opt plugin would make /opt/containerd on the machine; nri and the rest have no user here.
     unused = ["io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri", "io.containerd.internal.v1.tracing"]
     return f"""\
 version = 3
-root = "{lab.state}/containerd"
-state = "/run/containerd"
+root = "{lab.state}/{host.part("containerd")}"
+state = "/run/{host.part("containerd")}"
 disabled_plugins = {json.dumps(unused)}
 
 [grpc]
-  address = "{CONTAINERD_SOCKET}"
+  address = "{host.containerd_socket}"
+
+[metrics]
+  address = "{lab.network.address_of(host)}:{lab.network.ports.containerd_metrics}"
 
 [plugins."{cri}.images"]
   snapshotter = "overlayfs"
@@ -118,7 +128,7 @@ disabled_plugins = {json.dumps(unused)}
   disable_hugetlb_controller = {json.dumps(not hugetlb)}
   [plugins."{cri}.runtime".cni]
     bin_dirs = ["{lab.tools}"]
-    conf_dir = "{lab.config}/cni"
+    conf_dir = "{lab.config}/{host.part("cni")}"
   [plugins."{cri}.runtime".containerd]
     default_runtime_name = "runc"
     [plugins."{cri}.runtime".containerd.runtimes.runc]
@@ -129,11 +139,11 @@ disabled_plugins = {json.dumps(unused)}
 """
 
 
-def cni(lab: Lab) -> str:
+def cni(lab: Lab, host: Host) -> str:
     """Pod network: a routed pair per pod, so that Services work without the kernel's bridge filter."""
     ipam = {
         "type": "host-local",
-        "ranges": [[{"subnet": lab.network.pods}]],
+        "ranges": [[{"subnet": lab.network.pods_of(host)}]],
         "routes": [{"dst": "0.0.0.0/0"}],
         "dataDir": "/run/cni/ipam",
     }
@@ -141,18 +151,18 @@ def cni(lab: Lab) -> str:
         {"type": "ptp", "ipMasq": False, "ipam": ipam},
         {"type": "portmap", "capabilities": {"portMappings": True}, "backend": "nftables"},
     ]
-    return json.dumps({"cniVersion": "1.0.0", "name": "railwright", "plugins": plugins}, indent=2) + "\n"
+    return json.dumps({"cniVersion": "1.0.0", "name": host.part("railwright"), "plugins": plugins}, indent=2) + "\n"
 
 
-def kubelet(lab: Lab) -> dict[str, Any]:
+def kubelet(lab: Lab, host: Host) -> dict[str, Any]:
     """The node agent; everything it would write outside the lab's folders is pointed into them."""
-    ports = lab.network.ports
+    name, address, ports = host.part("kubelet"), lab.network.address_of(host), lab.network.ports
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": lab.network.node_ip,
+        "address": address,
         "port": ports.kubelet,
-        "healthzBindAddress": lab.network.node_ip,
+        "healthzBindAddress": address,
         "healthzPort": ports.kubelet_health,
         "authentication": {
             "anonymous": {"enabled": False},
@@ -160,15 +170,17 @@ def kubelet(lab: Lab) -> dict[str, Any]:
             "x509": {"clientCAFile": str(lab.pki / "ca.crt")},
         },
         "authorization": {"mode": "Webhook"},
-        "tlsCertFile": str(lab.pki / "kubelet.crt"),
-        "tlsPrivateKeyFile": str(lab.pki / "kubelet.key"),
+        "tlsCertFile": str(lab.pki / f"{name}.crt"),
+        "tlsPrivateKeyFile": str(lab.pki / f"{name}.key"),
         "tlsMinVersion": "VersionTLS12",
         "clusterDNS": [lab.network.node_ip],
         "clusterDomain": CLUSTER_DOMAIN,
         "resolvConf": str(lab.config / "resolv.conf"),
-        "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
+        "containerRuntimeEndpoint": f"unix://{host.containerd_socket}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{lab.name}",
+        "cgroupRoot": f"/{lab.name}/{host.name}",
+        # Each removes the logs of pods that it does not know.
+        "podLogsDir": f"/var/log/{host.name}/pods",
         "failCgroupV1": False,
         "systemReserved": {"cpu": "200m", "memory": "2Gi"},
         "protectKernelDefaults": True,
@@ -176,7 +188,7 @@ def kubelet(lab: Lab) -> dict[str, Any]:
         "failSwapOn": False,
         "seccompDefault": True,
         "podPidsLimit": 4096,
-        "volumePluginDir": str(lab.state / "kubelet/volume-plugins"),
+        "volumePluginDir": str(lab.state / name / "volume-plugins"),
         # There is no registry to fetch an image from again: collect none, and give up only on a full disk.
         "imageGCHighThresholdPercent": 100,
         "evictionHard": {"memory.available": "200Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
@@ -192,11 +204,11 @@ def kube_proxy(lab: Lab) -> dict[str, Any]:
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
         "bindAddress": node,
-        "hostnameOverride": NODE,
+        "hostnameOverride": FIRST.name,
         "clientConnection": {"kubeconfig": str(lab.config / "kube-proxy.kubeconfig")},
         "clusterCIDR": lab.network.pods,
         "detectLocalMode": "ClusterCIDR",
-        "nodePortAddresses": [f"{node}/32"],
+        "nodePortAddresses": [f"{lab.network.address_of(host)}/32" for host in lab.hosts],
         "healthzBindAddress": f"{node}:{ports.kube_proxy_health}",
         "metricsBindAddress": f"{node}:{ports.kube_proxy_metrics}",
         "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
@@ -210,6 +222,7 @@ def corefile(lab: Lab) -> str:
 .:53 {{
     errors
     health {lab.network.node_ip}:{lab.network.ports.coredns_health}
+    prometheus {lab.network.node_ip}:{lab.network.ports.coredns_metrics}
     kubernetes {CLUSTER_DOMAIN} in-addr.arpa {{
         kubeconfig {lab.config}/coredns.kubeconfig lab
         pods insecure

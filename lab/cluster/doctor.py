@@ -100,6 +100,10 @@ def part_findings(row: Row, log: Iterable[str], ends: int) -> Iterator[Finding]:
                 return
         fix = f"read `lab logs {row.part}`; `lab up` mends what it can"
         yield Finding(row.part, f"{row.state}: {row.detail or 'no process'}", fix)
+    elif row.state == "stopped":
+        yield Finding(
+            row.part, "was stopped or paused on somebody's order", "run `lab up`, or `part start` on its host"
+        )
     elif ends >= FLAPPING:
         minutes = FLAPPING_WINDOW // timedelta(minutes=1)
         yield Finding(row.part, f"works now, but ended {ends} times in {minutes} min", f"read `lab logs {row.part}`")

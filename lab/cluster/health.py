@@ -29,6 +29,8 @@ def complaint(lab: Lab, part: Part, first_pid: int) -> str:
             _ask_unix(f"/proc/{first_pid}/root{probe.path}")
         elif probe.kind == "dns":
             _ask_dns(lab.network.node_ip, probe)
+        elif probe.kind == "ssh":
+            _ask_ssh(lab.network.node_ip, probe)
     except urllib.error.HTTPError as error:
         return f"answers {error.code} on {probe.path}"
     except urllib.error.URLError as error:
@@ -48,7 +50,8 @@ def tls(lab: Lab, identity: str) -> ssl.SSLContext:
 
 
 def _ask_http(lab: Lab, probe: Probe) -> None:
-    url = f"{probe.kind}://{lab.network.node_ip}:{probe.port}{probe.path}"
+    address = lab.network.node_ip if lab.simulated else lab.network.address_of(probe.host)
+    url = f"{probe.kind}://{address}:{probe.port}{probe.path}"
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if probe.kind == "https":
         handlers.append(urllib.request.HTTPSHandler(context=tls(lab, probe.as_identity)))
@@ -73,3 +76,10 @@ def _ask_dns(server: str, probe: Probe) -> None:
     code, count = answer[3] & 0x0F, struct.unpack(">H", answer[6:8])[0]
     if code or not count:
         raise ValueError(f"answers {probe.path!r} with code {code} and {count} addresses")
+
+
+def _ask_ssh(server: str, probe: Probe) -> None:
+    with socket.create_connection((server, probe.port), timeout=ANSWER_SECONDS) as client:
+        said = client.recv(64)
+    if not said.startswith(b"SSH-2.0-"):
+        raise ValueError(f"says {said!r} and not its version")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lab.cluster.lab import NODE
+from lab.cluster.hosts import HOSTS, Host
 from lab.cluster.network import Network
 
 AUTHORITIES = ("ca", "etcd-ca", "front-proxy-ca")
@@ -51,9 +51,12 @@ def identities(network: Network) -> tuple[Identity, ...]:
         Identity("fleet", "ca", "railwright:fleet"),
         Identity("admin", "ca", "railwright:admin", ("system:masters",)),
     )
-    node = (
-        Identity("kubelet", "ca", f"system:node:{NODE}", ("system:nodes",), (NODE,), here),
-        Identity("kube-proxy", "ca", "system:kube-proxy"),
-        Identity("coredns", "ca", "railwright:coredns"),
-    )
-    return control_plane if network.simulated else control_plane + node
+    if network.simulated:
+        return control_plane
+    shared = (Identity("kube-proxy", "ca", "system:kube-proxy"), Identity("coredns", "ca", "railwright:coredns"))
+    return control_plane + tuple(_kubelet(network, host) for host in HOSTS) + shared
+
+
+def _kubelet(network: Network, host: Host) -> Identity:
+    ips = (network.address_of(host), "127.0.0.1")
+    return Identity(host.part("kubelet"), "ca", f"system:node:{host.name}", ("system:nodes",), (host.name,), ips)

@@ -15,14 +15,21 @@ from pathlib import Path
 
 from infra.errors import CheckError
 from lab import paths
-from lab.cluster.lab import NODE, Lab, remembered, this_clone
+from lab.cluster import ssh
+from lab.cluster.hosts import FIRST, HOSTS
+from lab.cluster.lab import Lab, remembered, this_clone
+from lab.cluster.network import Network
 from lab.cluster.supervision import environment
 
 LINK_SECONDS = 30.0
 """How long to wait for the starter to bring the link (s); a starter that died must not leave a lab behind."""
 
-CNI_CACHE = "/var/lib/cni"
-"""Where libcni keeps results; the path is compiled in, so the lab puts a folder of its own over it."""
+COVERED = ("/var/lib/cni", "/var/lib/kubelet")
+"""Where libcni keeps results and the kubelet device plugins; the paths are compiled in, so that the lab puts folders
+of its own over them."""
+
+HOME = Path("/run/root")
+"""Root's home as the lab shows it."""
 
 KERNEL_SETTINGS: Mapping[str, str] = {
     "vm/overcommit_memory": "1",
@@ -59,18 +66,22 @@ def main() -> None:
 
 def prepare(lab: Lab) -> None:
     """Mounts, kernel settings, name and addresses of the lab's own namespaces."""
-    await_link(lab.network.node_ip)
-    socket.sethostname(NODE)
+    for host in HOSTS:
+        await_link(lab.network.address_of(host))
+    socket.sethostname(FIRST.name)
     # Without this, mounts that the kubelet makes for a container would not reach it.
     run("mount", "--make-rshared", "/")
     run("mount", "-t", "proc", "proc", "/proc")
     run("mount", "-t", "tmpfs", "-o", "mode=0755", "railwright", "/run")
-    run("mount", "-t", "tmpfs", "-o", "mode=0755", "railwright", CNI_CACHE)
+    for folder in COVERED:
+        run("mount", "-t", "tmpfs", "-o", "mode=0755", "railwright", folder)
     node_logs = lab.state / "node-log"
     node_logs.mkdir(exist_ok=True)
     run("mount", "--bind", str(node_logs), "/var/log")
     show_kernel_settings()
+    show_account(lab)
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
+    run("nft", hairpins(lab.network))
 
 
 def await_link(address: str) -> None:
@@ -103,6 +114,28 @@ def show_kernel_settings() -> None:
         cover.write_text(f"{value}\n")
         if Path("/proc/sys", name).exists():
             run("mount", "--bind", str(cover), f"/proc/sys/{name}")
+
+
+def hairpins(network: Network) -> str:
+    """Rules by which a pod may reach itself through its Service, as kube-proxy sets for the pods of one host only."""
+    ranges = [network.pods_of(host) for host in HOSTS if host != FIRST]
+    rules = " ".join(f"ct status dnat ip saddr {pods} ip daddr {pods} masquerade;" for pods in ranges)
+    return f"table ip railwright {{ chain hairpins {{ type nat hook postrouting priority srcnat; {rules} }}; }}"
+
+
+def show_account(lab: Lab) -> None:
+    """Show a home of the lab's own as root's, where sshd finds who may come in, and which goes with the lab."""
+    HOME.mkdir(mode=0o700)
+    (HOME / ".ssh").symlink_to(lab.config / ssh.ACCESS)
+    cover = Path("/run/passwd")
+    cover.write_text(with_home(Path("/etc/passwd").read_text(), str(HOME)))
+    run("mount", "--bind", str(cover), "/etc/passwd")
+
+
+def with_home(accounts: str, home: str) -> str:
+    """The text of a passwd file in which root has another home."""
+    lines = [line.split(":") for line in accounts.splitlines()]
+    return "".join(":".join([*line[:5], home, *line[6:]] if line[0] == "root" else line) + "\n" for line in lines)
 
 
 def run(*argv: str) -> None:

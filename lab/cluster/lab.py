@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from lab import paths
+from lab.cluster.hosts import HOSTS, Host
 from lab.cluster.network import Network, Ports
-
-NODE = "lab-0"
-"""Name of the real node."""
 
 PYTHON = str(Path(sys.executable).with_name("python3"))
 """The interpreter of this environment under one name, whichever of its links was called."""
@@ -45,6 +43,11 @@ class Lab:
     def simulated(self) -> bool:
         """True when it has simulated hosts only, and no node of its own."""
         return self.network.simulated
+
+    @property
+    def hosts(self) -> tuple[Host, ...]:
+        """Its real hosts."""
+        return () if self.simulated else HOSTS
 
     @property
     def name(self) -> str:

@@ -11,8 +11,10 @@ from pathlib import Path
 
 from infra.errors import CheckError
 from lab.cluster import cgroups, registry
-from lab.cluster.init import CNI_CACHE
+from lab.cluster.hosts import HOSTS
+from lab.cluster.init import COVERED
 from lab.cluster.lab import Lab
+from lab.cluster.network import LINK_BITS
 from lab.cluster.registry import Record
 from lab.cluster.supervision import environment
 
@@ -44,7 +46,7 @@ def begin(lab: Lab) -> Record:
             f"read {out}: {out.read_text().strip()[-300:]}"
         )
     record = enter_in_registry(lab, int(first.stdout), folders)
-    cgroups.enter(lab.name, record.pid)
+    cgroups.enter(lab.name, record.pid, [host.name for host in HOSTS])
     connect(lab, record.pid)
     return record
 
@@ -76,10 +78,10 @@ def enter_in_registry(lab: Lab, pid: int, folders: tuple[str, ...]) -> Record:
 
 def _make_mount_points() -> tuple[str, ...]:
     """Folders that a mount needs and the machine lacks; they are removed with the lab."""
-    if Path(CNI_CACHE).is_dir():
-        return ()
-    Path(CNI_CACHE).mkdir(mode=0o755)
-    return (CNI_CACHE,)
+    missing = tuple(folder for folder in COVERED if not Path(folder).is_dir())
+    for folder in missing:
+        Path(folder).mkdir(mode=0o755)
+    return missing
 
 
 def connect(lab: Lab, pid: int) -> None:
@@ -89,8 +91,9 @@ def connect(lab: Lab, pid: int) -> None:
     inside = ("nsenter", f"--target={pid}", "--net", "ip")
     run(*inside, "link", "set", "lo", "up")
     run(*inside, "link", "set", "eth0", "up")
-    run(*inside, "address", "add", f"{lab.network.node_ip}/30", "dev", "eth0")
-    ip("address", "add", f"{lab.network.host_ip}/30", "dev", lab.link)
+    for host in HOSTS:
+        run(*inside, "address", "add", f"{lab.network.address_of(host)}/{LINK_BITS}", "dev", "eth0")
+    ip("address", "add", f"{lab.network.host_ip}/{LINK_BITS}", "dev", lab.link)
     ip("link", "set", lab.link, "up")
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, ip_network
 
 from infra.errors import ConfigError
+from lab.cluster.hosts import FIRST, Host
 
 FIRST_OCTET = 10
 """Labs live in 10.0.0.0/8. Source: RFC 1918; the other two ranges hold fewer than 254 networks of this size."""
@@ -15,10 +16,16 @@ FIRST_OCTET = 10
 OCTETS = range(20, 250)
 """Second octets that a lab may take; the ends of the range are what other software reaches for first."""
 
+LINK_BITS = 29
+"""Length of the link's prefix (bits): room for the machine and five hosts."""
+
+POD_BITS = 20
+"""Length of the prefix of one host's pods (bits): 4,094 addresses, four such hosts in all pods' /18."""
+
 SIMULATED_PORTS = range(21000, 29000, 20)
 """First ports of the blocks that a simulated lab may take on loopback; below Linux's ephemeral ports."""
 
-SIMULATED_PARTS = 6
+SIMULATED_PARTS = 8
 """Ports that a simulated lab listens on (count)."""
 
 
@@ -28,15 +35,20 @@ class Ports:
 
     etcd: int = 2379
     etcd_peer: int = 2380
+    etcd_metrics: int = 2381
     api: int = 6443
     kube_controller_manager: int = 10257
     kube_scheduler: int = 10259
     kwok: int = 10247
+    fleet: int = 10246
     kubelet: int = 10250
     kubelet_health: int = 10248
     kube_proxy_health: int = 10256
     kube_proxy_metrics: int = 10249
     coredns_health: int = 8080
+    coredns_metrics: int = 9153
+    containerd_metrics: int = 1338
+    ssh: int = 2222
 
     @classmethod
     def on_loopback(cls, first: int) -> Ports:
@@ -73,13 +85,21 @@ class Network:
 
     @property
     def node_ip(self) -> str:
-        """The lab's end of the link: API server, node ports and cluster DNS answer here."""
-        return "127.0.0.1" if self.simulated else self._address(0, 2)
+        """The lab's end of the link, that of its first host: API server and cluster DNS answer here."""
+        return "127.0.0.1" if self.simulated else self.address_of(FIRST)
+
+    def address_of(self, host: Host) -> str:
+        """Address of a real host; the first one's is the node address."""
+        return self._address(0, 2 + host.number)
 
     @property
     def pods(self) -> str:
-        """Addresses of pods on the real node."""
+        """Addresses of pods on real hosts."""
         return f"{self._address(64, 0)}/18"
+
+    def pods_of(self, host: Host) -> str:
+        """Addresses of pods on one real host."""
+        return f"{self._address(64 + 2 ** (24 - POD_BITS) * host.number, 0)}/{POD_BITS}"
 
     @property
     def services(self) -> str:

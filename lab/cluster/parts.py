@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from typing import Literal
 
-from lab.cluster.configs import CONTAINERD_SOCKET
-from lab.cluster.lab import NODE, Lab
+from lab.cluster import ssh
+from lab.cluster.hosts import FIRST, Host
+from lab.cluster.lab import SYSTEM_PATH, Lab
 
 CLIENT_QPS = ("--kube-api-qps=300", "--kube-api-burst=600")
 """Requests per second that a control loop may send: the default of 20 to 50 makes 1,000 hosts take minutes."""
 
-ProbeKind = Literal["https", "http", "unix", "dns", "process"]
+ProbeKind = Literal["https", "http", "unix", "dns", "ssh", "process"]
 """Ways to ask a part whether it works."""
 
 
@@ -22,6 +24,7 @@ class Probe:
     Args:
         kind: ``process`` asks only whether it runs.
         port: where it listens.
+        host: the real host on whose address; the first where it plays no role.
         path: page, socket or name to ask for.
         as_identity: client certificate to show.
     """
@@ -30,6 +33,7 @@ class Probe:
     port: int = 0
     path: str = ""
     as_identity: str = ""
+    host: Host = FIRST
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,9 @@ def parts(lab: Lab) -> tuple[Part, ...]:
     """The parts of a lab, in the order in which they are started."""
     control_plane = (etcd(lab), api_server(lab), controller_manager(lab), scheduler(lab))
     simulation = (kwok(lab), fleet(lab))
-    node = () if lab.simulated else (containerd(lab), kubelet(lab), kube_proxy(lab), coredns(lab))
-    return control_plane + node + simulation
+    own = tuple(part for host in lab.hosts for part in (containerd(lab, host), kubelet(lab, host)))
+    shared = () if lab.simulated else (kube_proxy(lab), coredns(lab), sshd(lab))
+    return control_plane + own + shared + simulation
 
 
 def etcd(lab: Lab) -> Part:
@@ -68,13 +73,15 @@ def etcd(lab: Lab) -> Part:
     peer = f"https://{node}:{ports.etcd_peer}"
     command = (
         lab.tool("etcd"),
-        f"--name={NODE}",
+        f"--name={FIRST.name}",
         f"--data-dir={lab.state}/etcd",
         f"--listen-client-urls=https://{node}:{ports.etcd}",
         f"--advertise-client-urls=https://{node}:{ports.etcd}",
         f"--listen-peer-urls={peer}",
         f"--initial-advertise-peer-urls={peer}",
-        f"--initial-cluster={NODE}={peer}",
+        f"--initial-cluster={FIRST.name}={peer}",
+        # Numbers only, so without a certificate.
+        f"--listen-metrics-urls=http://{node}:{ports.etcd_metrics}",
         f"--cert-file={pki}/etcd.crt",
         f"--key-file={pki}/etcd.key",
         "--client-cert-auth=true",
@@ -192,33 +199,36 @@ def _loop(lab: Lab, name: str, port: int) -> tuple[str, ...]:
     )
 
 
-def containerd(lab: Lab) -> Part:
-    """The container runtime; containers outlive it."""
-    command = (lab.tool("containerd"), f"--config={lab.config}/containerd.toml", "--log-level=warn")
-    reads = ("config/containerd.toml",)
+def containerd(lab: Lab, host: Host) -> Part:
+    """The container runtime of a host; containers outlive it."""
+    name, tool = host.part("containerd"), lab.tool("containerd")
+    command = (tool, f"--config={lab.config}/{name}.toml", "--log-level=warn")
     return Part(
-        "containerd", command, reads, Probe("unix", path=CONTAINERD_SOCKET), (lab.tool("containerd"), "--version")
+        name, command, (f"config/{name}.toml",), Probe("unix", path=host.containerd_socket), (tool, "--version")
     )
 
 
-def kubelet(lab: Lab) -> Part:
-    """The node agent of the one real node."""
+def kubelet(lab: Lab, host: Host) -> Part:
+    """The node agent of a host."""
+    name, tool = host.part("kubelet"), lab.tool("kubelet")
     command = (
-        lab.tool("kubelet"),
-        f"--config={lab.config}/kubelet.yaml",
-        f"--kubeconfig={lab.config}/kubelet.kubeconfig",
-        f"--root-dir={lab.state}/kubelet",
+        tool,
+        f"--config={lab.config}/{name}.yaml",
+        f"--kubeconfig={lab.config}/{name}.kubeconfig",
+        f"--root-dir={lab.state}/{name}",
         f"--cert-dir={lab.run}",
-        f"--hostname-override={NODE}",
-        f"--node-ip={lab.network.node_ip}",
+        f"--hostname-override={host.name}",
+        f"--node-ip={lab.network.address_of(host)}",
+        # Read by its metrics of containers only, which would be those of the first host otherwise.
+        f"--containerd={host.containerd_socket}",
     )
-    reads = ("pki/ca.crt", "pki/kubelet.crt", "config/kubelet.yaml", "config/kubelet.kubeconfig", "config/resolv.conf")
-    probe = Probe("http", lab.network.ports.kubelet_health, "/healthz")
-    return Part("kubelet", command, reads, probe, (lab.tool("kubelet"), "--version"))
+    reads = ("pki/ca.crt", f"pki/{name}.crt", f"config/{name}.yaml", f"config/{name}.kubeconfig", "config/resolv.conf")
+    probe = Probe("http", lab.network.ports.kubelet_health, "/healthz", host=host)
+    return Part(name, command, reads, probe, (tool, "--version"))
 
 
 def kube_proxy(lab: Lab) -> Part:
-    """Services on the real node."""
+    """Services on all real hosts, for they share their network."""
     command = (lab.tool("kube-proxy"), f"--config={lab.config}/kube-proxy.yaml")
     reads = ("config/kube-proxy.yaml", "config/kube-proxy.kubeconfig")
     probe = Probe("http", lab.network.ports.kube_proxy_health, "/healthz")
@@ -231,6 +241,15 @@ def coredns(lab: Lab) -> Part:
     reads = ("config/Corefile", "config/coredns.kubeconfig")
     probe = Probe("dns", 53, "kubernetes.default.svc.cluster.local")
     return Part("coredns", command, reads, probe, (lab.tool("coredns"), "-version"), is_patient=True)
+
+
+def sshd(lab: Lab) -> Part:
+    """The way into the real hosts: a session is where their processes are, with the same variables."""
+    tool = shutil.which("dropbear", path=SYSTEM_PATH) or "dropbear"
+    ports = [f"-p{lab.network.address_of(host)}:{lab.network.ports.ssh}" for host in lab.hosts]
+    # Foreground, log to stderr, keep the variables, no passwords, no message of the day.
+    command = (tool, "-F", "-E", "-e", "-s", "-m", f"-r{lab.state}/{ssh.HOST_KEY}", *ports)
+    return Part("sshd", command, (ssh.HOST_KEY,), Probe("ssh", lab.network.ports.ssh), (tool, "-V"))
 
 
 def kwok(lab: Lab) -> Part:
@@ -257,5 +276,6 @@ def kwok(lab: Lab) -> Part:
 def fleet(lab: Lab) -> Part:
     """Our controller that makes a pool's hosts."""
     access = f"{lab.config}/fleet.kubeconfig"
-    command = (lab.python, "-m", "lab.fleet", "--kubeconfig", access)
-    return Part("fleet", command, ("config/fleet.kubeconfig",), Probe("process"))
+    address = f"{lab.network.node_ip}:{lab.network.ports.fleet}"
+    command = (lab.python, "-m", "lab.fleet", "--kubeconfig", access, "--metrics", address)
+    return Part("fleet", command, ("config/fleet.kubeconfig",), Probe("http", lab.network.ports.fleet, "/metrics"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 from lab.cluster import cgroups
 from lab.cluster.lab import SYSTEM_PATH, Lab
@@ -17,6 +18,8 @@ SYSTEM_PROGRAMS = {
     "unshare": "util-linux",
     "nsenter": "util-linux",
     "nft": "nftables",
+    "dropbear": "dropbear-bin",
+    "dropbearkey": "dropbear-bin",
 }
 """Programs that a full lab runs and the Debian packages that bring them."""
 
@@ -50,7 +53,8 @@ def _node_problems() -> Iterator[str]:
 
 
 def _missing_tools(lab: Lab) -> Iterator[str]:
-    wanted = [part.version[0] for part in parts(lab) if part.version] + [lab.tool("kubectl")]
+    wanted = [path for part in parts(lab) if part.version and Path(path := part.version[0]).parent == lab.tools]
+    wanted.append(lab.tool("kubectl"))
     if not lab.simulated:
         wanted += [lab.tool(name) for name in NODE_TOOLS]
     for path in wanted:

@@ -12,9 +12,23 @@ from pathlib import Path
 
 from infra.errors import CheckError, ConfigError
 from lab import paths
-from lab.cluster import access, cgroups, configs, leftovers, namespace, network, pki, prerequisites, registry, watch
+from lab.cluster import (
+    access,
+    cgroups,
+    configs,
+    leftovers,
+    namespace,
+    network,
+    operate,
+    pki,
+    prerequisites,
+    registry,
+    ssh,
+    watch,
+)
 from lab.cluster.health import complaint
-from lab.cluster.lab import NODE, Lab, remember, remembered, replace, this_clone
+from lab.cluster.hosts import Host
+from lab.cluster.lab import Lab, remember, remembered, replace, this_clone
 from lab.cluster.network import Network, Ports
 from lab.cluster.parts import parts
 from lab.cluster.registry import Record
@@ -30,7 +44,7 @@ GRANT_SECONDS = 60.0
 """Longest wait for roles to be taken (s): two of the API server's own time-outs of 30 s fit."""
 
 NODE_SECONDS = 120.0
-"""Longest wait for the real node to be Ready (s)."""
+"""Longest wait for a real host to be Ready (s)."""
 
 POLL_SECONDS = 0.3
 """Pause between two looks (s)."""
@@ -47,9 +61,11 @@ def start(report: Report, *, simulated: bool = False) -> Lab:
         CheckError: a part does not come up.
     """
     lab, record = bring_up(report, simulated=simulated)
+    for name in Supervisor(lab).resume():
+        report(f"{name} started again, it had been stopped")
     await_parts(lab, record, report)
-    if not simulated:
-        await_node(lab, report)
+    for host in lab.hosts:
+        await_node(lab, host, report)
     return lab
 
 
@@ -117,10 +133,12 @@ def write_files(lab: Lab, report: Report) -> None:
     hugetlb = "hugetlb" in cgroups.controllers()
     for name, text in configs.files(lab, secret.read_text(), hugetlb).items():
         replace(lab.config / name, text)
-    clients = configs.CONTROL_PLANE_CLIENTS + (() if lab.simulated else configs.NODE_CLIENTS)
-    for client in clients:
+    for client in configs.clients(lab):
         replace(lab.config / f"{client}.kubeconfig", configs.kubeconfig(lab, client))
     replace(lab.kubeconfig, configs.kubeconfig(lab, "admin"))
+    if not lab.simulated:
+        ssh.ensure(lab)
+    operate.write_launcher(lab)
     replace(lab.config / "supervisord.conf", configuration(lab))
 
 
@@ -178,20 +196,20 @@ def hurry(lab: Lab, record: Record) -> None:
             Supervisor(lab).restart(part.name)
 
 
-def await_node(lab: Lab, report: Report) -> None:
-    """Wait until the real node takes pods."""
+def await_node(lab: Lab, host: Host, report: Report) -> None:
+    """Wait until a real host takes pods."""
     deadline = time.monotonic() + NODE_SECONDS
     condition = '.status.conditions[?(@.type=="Ready")]'
     path = f"-o=jsonpath={{{condition}.status}}/{{{condition}.message}}"
     while True:
-        ready, _, message = access.kubectl(lab, "get", "node", NODE, "--ignore-not-found", path).partition("/")
+        ready, _, message = access.kubectl(lab, "get", "node", host.name, "--ignore-not-found", path).partition("/")
         if ready == "True":
             return
-        report(f"waiting for node {NODE}")
+        report(f"waiting for node {host.name}")
         if time.monotonic() > deadline:
             raise CheckError(
-                f"node {NODE} — is not Ready after {NODE_SECONDS:.0f} s: {message or 'it never registered'} — "
-                f"True was expected — read {lab.logs / 'kubelet.log'}"
+                f"node {host.name} — is not Ready after {NODE_SECONDS:.0f} s: {message or 'it never registered'} — "
+                f"True was expected — read {lab.logs / host.part('kubelet')}.log"
             )
         time.sleep(POLL_SECONDS)
 

@@ -19,14 +19,15 @@ from lab import paths
 from lab.cluster import registry, watch
 from lab.cluster.health import complaint
 from lab.cluster.lab import Lab, remembered, replace, this_clone
+from lab.cluster.operate import is_paused
 from lab.cluster.parts import Part, parts
 from lab.cluster.registry import Record
 from lab.cluster.supervision import Process, Supervisor
 
-State = Literal["works", "starting", "fails", "ended"]
-"""``fails``: the process runs but does not answer; ``ended``: there is no process."""
+State = Literal["works", "starting", "fails", "ended", "stopped"]
+"""``fails``: the process runs but does not answer; ``ended``: there is no process; ``stopped``: on somebody's order."""
 
-STYLES = {"works": "green", "starting": "yellow", "fails": "bold red", "ended": "bold red"}
+STYLES = {"works": "green", "starting": "yellow", "fails": "bold red", "ended": "bold red", "stopped": "yellow"}
 """Colour of each state."""
 
 
@@ -84,11 +85,16 @@ def status() -> Status:
 
 def part_row(part: Part, version: str, process: Process | None, wrong: str, pids: dict[int, int]) -> Row:
     """Put together what supervisord and the part itself say."""
+    if process and process.state == "STOPPED":
+        return Row(part.name, version, "stopped", 0, 0, "", "`lab up` starts it")
     if process is None or process.pid == 0:
         reason = process.reason or process.state.lower() if process else "supervisord does not know it"
         return Row(part.name, version, "ended", 0, 0, "", reason)
+    pid = pids.get(process.pid, 0)
+    if is_paused(pid):
+        return _row(part.name, version, "stopped", pid, "paused; `lab up` lets it go on")
     state: State = "works" if not wrong else "starting" if process.state == "STARTING" else "fails"
-    return _row(part.name, version, state, pids.get(process.pid, 0), wrong)
+    return _row(part.name, version, state, pid, wrong)
 
 
 def watcher_row(lab: Lab) -> Row:

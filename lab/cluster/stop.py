@@ -13,7 +13,7 @@ from pathlib import Path
 from infra.errors import CheckError
 from lab import paths
 from lab.cluster import cgroups, leftovers, marks, namespace, registry, watch
-from lab.cluster.configs import CONTAINERD_SOCKET
+from lab.cluster.hosts import HOSTS, PROGRAMS, Host
 from lab.cluster.lab import Lab, remembered, this_clone
 from lab.cluster.registry import Record
 from lab.cluster.supervision import Supervisor
@@ -28,7 +28,10 @@ CONTAINER_SECONDS = 10.0
 GONE_SECONDS = 20.0
 """How long the kernel and the watchers may take until nothing is left to see (s)."""
 
-STATE = ("pki", "config", "etcd", "kubelet", "containerd", "node-log", "run", "kubeconfig", "lab.json")
+STATE = (
+    *("pki", "config", "etcd", "node-log", "run", "kubeconfig", "ssh_config", "secrets/ssh", "lab.json"),
+    *(host.part(program) for host in HOSTS for program in PROGRAMS),
+)
 """What a purge removes below the state folder, beside the parts' logs; tools and images are others' to remove."""
 
 
@@ -70,29 +73,41 @@ def end(lab: Lab, record: Record, report: Report) -> None:
     """End pods, then parts, then the first process and with it whatever is still there."""
     supervisor = Supervisor(lab)
     if supervisor.is_answering():
-        if not record.simulated:
+        if lab.hosts:
             report("ending pods")
+        for host in lab.hosts:
             # First, else it would start again what ends next.
-            supervisor.stop("kubelet")
-            end_containers(lab, record)
+            supervisor.stop(host.part("kubelet"))
+        end_containers(lab, record)
         report("ending parts")
         namespace.end(record)
     namespace.end(record, signal.SIGKILL)
 
 
 def end_containers(lab: Lab, record: Record) -> None:
-    """Ask every container to end, and wait a while."""
-    ctr = [*namespace.prefix(record), lab.tool("ctr"), f"--address={CONTAINERD_SOCKET}", "--namespace=k8s.io", "tasks"]
+    """Ask every container of every host to end, and wait a while."""
     deadline = time.monotonic() + CONTAINER_SECONDS
     asked: set[str] = set()
-    while (running := _running(ctr)) and time.monotonic() < deadline:
-        for name in running - asked:
-            subprocess.run([*ctr, "kill", "--signal=SIGTERM", name], capture_output=True, check=False)
-        asked |= running
+    while (running := _running(lab, record)) and time.monotonic() < deadline:
+        for name in running.keys() - asked:
+            subprocess.run([*running[name], "kill", "--signal=SIGTERM", name], capture_output=True, check=False)
+        asked |= running.keys()
         time.sleep(0.5)
 
 
-def _running(ctr: list[str]) -> set[str]:
+def _running(lab: Lab, record: Record) -> dict[str, list[str]]:
+    """Running containers, with the command that reaches the runtime of each."""
+    clients = [client(lab, record, host) for host in lab.hosts]
+    return {name: ctr for ctr in clients for name in _names(ctr)}
+
+
+def client(lab: Lab, record: Record, host: Host) -> list[str]:
+    """The command that speaks to a host's containers."""
+    address = f"--address={host.containerd_socket}"
+    return [*namespace.prefix(record), lab.tool("ctr"), address, "--namespace=k8s.io", "tasks"]
+
+
+def _names(ctr: list[str]) -> set[str]:
     listed = subprocess.run([*ctr, "list"], capture_output=True, text=True, check=False).stdout.splitlines()
     return {line.split()[0] for line in listed[1:] if line.split()[-1:] == ["RUNNING"]}
 

@@ -160,7 +160,25 @@ class Supervisor:
     def restart(self, name: str) -> None:
         """End one part and start it again."""
         self.stop(name)
-        self._call("startProcess", name, False)
+        self.start(name)
+
+    def start(self, name: str) -> None:
+        """Start one part that was stopped."""
+        if self.processes()[name].state == "STOPPED":
+            self._call("startProcess", name, False)
+
+    def signal(self, name: str, signal: str) -> None:
+        """Send a signal, such as ``KILL``, to the main process of one part, if it has one."""
+        if self.processes()[name].pid:
+            self._call("signalProcess", name, signal)
+
+    def resume(self) -> list[str]:
+        """Start what was stopped, let go on what was paused; names of the former, in their order."""
+        self._call("signalAllProcesses", "CONT")
+        stopped = [name for name, process in self.processes().items() if process.state == "STOPPED"]
+        for name in sorted(stopped, key=self._order.index):
+            self.start(name)
+        return stopped
 
     def stop(self, name: str) -> None:
         """End one part and keep it ended."""

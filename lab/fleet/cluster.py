@@ -53,8 +53,11 @@ class Cluster(Protocol):
     def send(self, verb: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
         """Send one write and return the object after it; None when it met a conflict or nothing there."""
 
-    def pool_events(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
-        """Changes of pools after a version, for at most so many seconds."""
+    def nodes_at(self) -> tuple[list[dict[str, Any]], str]:
+        """The same nodes, and the version to watch from."""
+
+    def events(self, path: str, version: str, seconds: int) -> Iterator[dict[str, Any]]:
+        """Changes below a path after a version, of nodes only those of a pool, for at most so many seconds."""
 
 
 class ApiCluster:
@@ -99,14 +102,21 @@ class ApiCluster:
             return None
         return _json(answer, verb, path)
 
-    def pool_events(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
-        """Changes of pools after a version, for at most so many seconds."""
+    def nodes_at(self) -> tuple[list[dict[str, Any]], str]:
+        """The same nodes in one answer, and the version to watch from."""
+        answer = self._read(NODES, {"labelSelector": OWNER})
+        return answer["items"], answer["metadata"]["resourceVersion"]
+
+    def events(self, path: str, version: str, seconds: int) -> Iterator[dict[str, Any]]:
+        """Changes below a path after a version, of nodes only those of a pool, for at most so many seconds."""
         query = {"watch": "true", "resourceVersion": version, "timeoutSeconds": str(seconds)}
+        if path == NODES:
+            query["labelSelector"] = OWNER
         answer = self._http.request(
-            "GET", self._host + POOLS, fields=query, preload_content=False, timeout=seconds + TIMEOUT_SECONDS
+            "GET", self._host + path, fields=query, preload_content=False, timeout=seconds + TIMEOUT_SECONDS
         )
         try:
-            _refuse_errors(answer, "WATCH", POOLS)
+            _refuse_errors(answer, "WATCH", path)
             rest = b""
             for chunk in answer.stream(amt=None):
                 *lines, rest = (rest + chunk).split(b"\n")

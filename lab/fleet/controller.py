@@ -57,6 +57,8 @@ class Controller:
     ) -> None:
         self._cluster, self._now, self._clock = cluster, now, clock
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="fleet")
+        self._ready: set[str] = set()
+        """Hosts that were ready at the last look; none at the first, so that all count as come back."""
 
     def run(self, sleep: Callable[[float], None] = time.sleep) -> None:
         """Work for ever; an API server that is away or refuses is asked again later."""
@@ -78,14 +80,16 @@ class Controller:
         began = self._clock()
         pools, version = self._cluster.pools()
         nodes: dict[str, list[Object]] = {pool["metadata"]["name"]: [] for pool in pools}
-        for node in self._cluster.nodes():
+        live = self._cluster.nodes()
+        for node in live:
             nodes.setdefault(node["metadata"]["labels"][hosts.OWNER], []).append(node)
         settled = [self.reconcile(pool, nodes.pop(pool["metadata"]["name"])) for pool in pools]
         # What is left belongs to pools that went without their finalizer being asked.
         self._remove([node["metadata"]["name"] for orphans in nodes.values() for node in orphans])
+        self._revive_pods({node["metadata"]["name"] for node in live if hosts.is_ready(node)})
         seen = {_edition(pool) for pool in pools}
         rest = min(RESYNC_SECONDS, max(SETTLING_SECONDS, round(REST * (self._clock() - began))))
-        for event in self._cluster.pool_events(version, RESYNC_SECONDS if all(settled) else rest):
+        for event in self._cluster.events(POOLS, version, RESYNC_SECONDS if all(settled) else rest):
             # A new status, our own among them, is no reason to look again.
             if event["type"] != "MODIFIED" or _edition(event["object"]) not in seen:
                 return
@@ -146,6 +150,18 @@ class Controller:
         pods = [pod["metadata"] for pod in self._cluster.pods() if pod["spec"].get("nodeName") in gone]
         paths = [f"/api/v1/namespaces/{pod['namespace']}/pods/{pod['name']}" for pod in pods]
         self._each(lambda path: self._cluster.send("DELETE", path, now), paths)
+
+    def _revive_pods(self, ready: set[str]) -> None:
+        """Make pods ready again on hosts that came back: KWOK makes a pod ready once, and it has no kubelet."""
+        back, self._ready = ready - self._ready, ready
+        if not back:
+            return
+        lost = [pod for pod in self._cluster.pods() if hosts.must_be_ready_again(pod, back)]
+        self._each(self._revive, lost)
+
+    def _revive(self, pod: Object) -> None:
+        path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/status"
+        self._cluster.send("PATCH", path, hosts.ready_pod_patch(pod, self._now()))
 
     def _each(self, do: Callable[[T], R], things: Iterable[T]) -> list[R]:
         return list(self._threads.map(do, things))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
+
+from lab.fleet.signals import signals_of
 
 OWNER = "lab.railwright.dev/nodepool"
 """Label on each host that names its pool; a node without it is never touched."""
@@ -15,6 +17,9 @@ STAMP = "lab.railwright.dev/stamp"
 
 KWOK = {"kwok.x-k8s.io/node": "fake"}
 """Annotation by which KWOK knows the nodes it plays. Source: kwok's --manage-nodes-with-annotation-selector."""
+
+GPU = "nvidia.com/gpu"
+"""Resource that NVIDIA's device plugin offers."""
 
 Object = Mapping[str, Any]
 """A Kubernetes object, or a part of one, as JSON has it."""
@@ -146,12 +151,38 @@ def changes(pool: Object, nodes: Sequence[Object]) -> Changes:
     """
     hosts = {host.name: host for host in ([] if is_going(pool) else wanted(pool))}
     live = {node["metadata"]["name"]: node for node in nodes if not is_going(node)}
-    both = [(live[name], host) for name, host in hosts.items() if name in live]
+    both = [(live[name], _as_told(host, live[name])) for name, host in hosts.items() if name in live]
     return Changes(
         create=[host for name, host in hosts.items() if name not in live],
         update=[(node, host) for node, host in both if stamp_of(node) != host.stamp],
         remove=sorted(live.keys() - hosts.keys(), reverse=True),
     )
+
+
+def _as_told(host: Host, node: Object) -> Host:
+    """A host with the GPUs that its signals leave it: a device plugin no longer offers one that fell off the bus."""
+    allocatable, lost = host.stamp["allocatable"], len(signals_of(node).gpu_lost)
+    if not lost or GPU not in allocatable:
+        return host
+    left = {GPU: str(max(0, int(allocatable[GPU]) - lost))}
+    return Host(host.name, {**host.stamp, "allocatable": {**allocatable, **left}})
+
+
+def must_be_ready_again(pod: Object, hosts: Set[str]) -> bool:
+    """Whether a pod runs on one of these hosts, which came back, and is still marked as lost with it."""
+    status = pod.get("status", {})
+    is_unready = any(c["type"] == "Ready" and c["status"] != "True" for c in status.get("conditions", []))
+    return pod["spec"].get("nodeName") in hosts and status.get("phase") == "Running" and is_unready
+
+
+def ready_pod_patch(pod: Object, now: str) -> dict[str, Any]:
+    """Merge patch that makes a running pod ready, as its kubelet would once it is back."""
+    kinds = ("Ready", "ContainersReady")
+    conditions = [
+        {**c, "status": "True", "lastTransitionTime": now} if c["type"] in kinds and c["status"] != "True" else c
+        for c in pod["status"]["conditions"]
+    ]
+    return {"status": {"conditions": conditions}}
 
 
 def is_going(thing: Object) -> bool:

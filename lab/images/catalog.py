@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,22 @@ REPOSITORY = "docker.io/railwright"
 
 TAG = "1"
 """Tag of every image, for the sandbox setting and for people; pods name digests."""
+
+NOBODY = 65534
+"""User and group of programs that own no file; the monitoring programs' own images name the same."""
+
+CA_ROOTS = "etc/ssl/certs/ca-certificates.crt"
+"""The one file of Debian that a static program needs to trust a server outside of the cluster."""
+
+MONITORING = {
+    "prometheus": ("prometheus", "/bin/prometheus"),
+    "alertmanager": ("alertmanager", "/bin/alertmanager"),
+    "prometheus-operator": ("prometheus-operator", "/bin/operator"),
+    "prometheus-config-reloader": ("prometheus-config-reloader", "/bin/prometheus-config-reloader"),
+    "node-exporter": ("node_exporter", "/bin/node_exporter"),
+    "kube-state-metrics": ("kube-state-metrics", "/kube-state-metrics", "--port=8080", "--telemetry-port=8081"),
+}
+"""For each image of one static program: the tool it is, and the entrypoint, as in the images of those who make it."""
 
 VOLATILE = ("dev", "proc", "sys", "tmp", "run", "var/cache", "var/lib/apt/lists", "var/log")
 """Folders of the Debian tree whose content differs from run to run or has no use in a container."""
@@ -61,7 +78,16 @@ def images(debian: Path) -> tuple[Image, ...]:
         Image(f"{REPOSITORY}/pause", TAG, ((pause,),), settings(65535, "/pause")),
         Image(f"{REPOSITORY}/gateway", TAG, (base, (envoy,), *((ours,) if ours else ())), settings(USER_ID)),
         Image(f"{REPOSITORY}/vllm-cpu", TAG, (base,), settings(USER_ID)),
+        *monitoring(debian),
     )
+
+
+def monitoring(debian: Path) -> Iterator[Image]:
+    """The images of the monitoring programs: the program and the certificate roots, nothing else."""
+    roots = Tree(debian / CA_ROOTS, CA_ROOTS)
+    for name, (program, *entrypoint) in MONITORING.items():
+        tree = Tree((paths.bin_dir() / program).resolve(), entrypoint[0].lstrip("/"))
+        yield Image(f"{REPOSITORY}/{name}", TAG, ((roots,), (tree,)), settings(NOBODY, *entrypoint))
 
 
 def key(image: Image, debian: Path) -> str:
@@ -79,5 +105,18 @@ def _content(image: Image, debian: Path) -> Iterator[str]:
                 yield f"{debian.name}\n"
                 continue
             for path, name in walk(tree):
-                content = path.read_bytes() if path.is_file() else b""
-                yield f"{name} {hashlib.sha256(content).hexdigest()}\n"
+                yield f"{name} {_digest(path)}\n"
+
+
+def _digest(path: Path) -> str:
+    if not path.is_file():
+        return hashlib.sha256().hexdigest()
+    seen = path.stat()
+    return _digest_of_file(path, seen.st_size, seen.st_mtime_ns)
+
+
+@cache
+def _digest_of_file(path: Path, size: int, changed_ns: int) -> str:
+    """The digest of a file's content; kept, because one `lab up` asks several times for 400 MB of programs."""
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()

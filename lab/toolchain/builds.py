@@ -78,7 +78,8 @@ def _build_into(partial: Path, tool: Tool, go: Path, log: Path, jobs: int, repor
     report("fetching modules")
     packages = [binary.package for binary in tool.binaries]
     if (source / REPLACED).is_dir():
-        run_logged([str(go), "mod", "vendor"], log.with_suffix(".vendor.log"), report, env=env, cwd=source)
+        # With -e, because a package that is replaced may lack what it embeds; the build notices any other gap.
+        run_logged([str(go), "mod", "vendor", "-e"], log.with_suffix(".vendor.log"), report, env=env, cwd=source)
         _replace_packages(source / REPLACED, source / "vendor")
     _copy(tool.embedded, source, go, tool)
     out = partial / "bin"

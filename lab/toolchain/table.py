@@ -90,6 +90,9 @@ _CONTAINERD = "github.com/containerd/containerd/v2"
 _KWOK = "sigs.k8s.io/kwok"
 _PROVIDER = "github.com/pulumi/pulumi-kubernetes/provider/v4"
 _COMPONENT = "k8s.io/component-base/version"
+_PROMETHEUS = "github.com/prometheus/prometheus/cmd"
+_OPERATOR = "github.com/prometheus-operator/prometheus-operator/cmd"
+_COMMON_VERSION = "github.com/prometheus/common/version.Version"
 
 TOOLS = (
     Tool(
@@ -166,6 +169,7 @@ TOOLS = (
                 "kustomize/stage/node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
                 "kwok-stages/node-heartbeat-with-lease.yaml",
             ),
+            ModuleFile(_KWOK, "kustomize/stage/node/chaos/node-not-ready.yaml", "kwok-stages/node-not-ready.yaml"),
             ModuleFile(_KWOK, "kustomize/stage/pod/fast/pod-ready.yaml", "kwok-stages/pod-ready.yaml"),
             ModuleFile(_KWOK, "kustomize/stage/pod/fast/pod-complete.yaml", "kwok-stages/pod-complete.yaml"),
             ModuleFile(_KWOK, "kustomize/stage/pod/fast/pod-delete.yaml", "kwok-stages/pod-delete.yaml"),
@@ -193,6 +197,42 @@ TOOLS = (
             ModuleFile(_PROVIDER, "cmd/pulumi-resource-kubernetes/schema.json", "schema.json"),
             ModuleFile(_PROVIDER, "cmd/pulumi-resource-kubernetes/terraform-mapping.json", "terraform-mapping.json"),
         ),
+    ),
+    Tool(
+        name="prometheus",
+        # Among Go's modules v0.316.0: it puts the major version and two digits of the minor one into the minor.
+        version="3.16.0",
+        binaries=(Binary("prometheus", f"{_PROMETHEUS}/prometheus"), Binary("promtool", f"{_PROMETHEUS}/promtool")),
+        stamps=((_COMMON_VERSION, "3.16.0"),),
+        tags=("remove_all_sd", "enable_kubernetes_sd"),
+        may_be_installed=True,
+    ),
+    Tool(
+        name="prometheus-operator",
+        version="0.93.1",
+        binaries=(
+            Binary("prometheus-operator", f"{_OPERATOR}/operator"),
+            Binary("prometheus-config-reloader", f"{_OPERATOR}/prometheus-config-reloader"),
+        ),
+        stamps=((_COMMON_VERSION, "0.93.1"),),
+    ),
+    Tool(
+        name="node_exporter",
+        version="1.12.1",
+        binaries=(Binary("node_exporter", "github.com/prometheus/node_exporter"),),
+        stamps=((_COMMON_VERSION, "1.12.1"),),
+    ),
+    Tool(
+        name="kube-state-metrics",
+        version="2.20.0",
+        binaries=(Binary("kube-state-metrics", "k8s.io/kube-state-metrics/v2", ask=("version",)),),
+        stamps=((_COMMON_VERSION, "v2.20.0"),),
+    ),
+    Tool(
+        name="alertmanager",
+        version="0.35.0",
+        binaries=(Binary("alertmanager", "github.com/prometheus/alertmanager/cmd/alertmanager"),),
+        stamps=((_COMMON_VERSION, "0.35.0"),),
     ),
 )
 """All tools, in the order in which they are built. The two that start share no package: runc is built with cgo, so that

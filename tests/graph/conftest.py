@@ -13,9 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
+from infra.catalog.monitoring import PUBLISHED
+
 REPO = Path(__file__).resolve().parents[2]
 KEY_VALUE = "test-value-of-key-{}-0123456789abcdef"
 """Value of each key in a recorded stack; must show up nowhere."""
+IMAGES = ("gateway", "vllm-cpu", *(part for part in PUBLISHED if part != "dcgm-exporter"))
+"""Images that the lab builds."""
 
 Graph = dict[str, Any]
 
@@ -52,9 +56,7 @@ def _record(root: Path, stack: str, config: dict[str, Any]) -> Graph:
             key["secret"] = value
         else:
             _write(root / key["secret_file"], value)
-    digests = {
-        f"docker.io/railwright/{name}": f"sha256:{digit * 64}" for name, digit in (("gateway", "1"), ("vllm-cpu", "2"))
-    }
+    digests = {f"docker.io/railwright/{name}": f"sha256:{number:064x}" for number, name in enumerate(IMAGES, start=1)}
     _write(root / ".lab/images.json", json.dumps(digests))
     _write(root / ".lab/kubeconfig", "unread")
     _write(root / f"Pulumi.{stack}.yaml", yaml.safe_dump({"config": config}))

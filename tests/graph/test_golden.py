@@ -74,10 +74,14 @@ def test_every_object_goes_to_the_cluster_of_the_spec(graph: dict[str, Any]) -> 
 
 
 def test_pods_come_last(graph: dict[str, Any]) -> None:
-    """Each Deployment waits for every other object of its component."""
-    deployments = [item for item in graph["resources"] if item["type"] == "kubernetes:apps/v1:Deployment"]
-    assert deployments
-    for deployment in deployments:
-        family = {item["name"] for item in graph["resources"] if item["parent"] == deployment["parent"]}
-        jobs_claim = {f"{deployment['parent']}-claim"} & family
-        assert set(deployment["depends_on"]) | jobs_claim >= family - {deployment["name"]}
+    """Each Deployment and DaemonSet waits for every other object of its component but those that wait for it."""
+    makers = ("kubernetes:apps/v1:Deployment", "kubernetes:apps/v1:DaemonSet")
+    made = [item for item in graph["resources"] if item["type"] in makers]
+    assert made
+    for item in made:
+        family = {other["name"]: other for other in graph["resources"] if other["parent"] == item["parent"]}
+        beside = {
+            name for name, other in family.items() if other["type"] in makers or item["name"] in other["depends_on"]
+        }
+        claim = {f"{item['parent']}-claim"}
+        assert set(item["depends_on"]) | claim >= set(family) - beside

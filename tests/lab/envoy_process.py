@@ -50,6 +50,12 @@ class Gateway:
         """Everything Envoy wrote so far, access log and own log."""
         return (self.folder / "envoy.log").read_text()
 
+    def metrics(self) -> dict[str, float]:
+        """Read what Prometheus would read: each series with its value."""
+        text = WEB.get(f"http://127.0.0.1:{self.routes.stats_port}/stats/prometheus").text
+        samples = (line.rpartition(" ") for line in text.splitlines() if line and not line.startswith("#"))
+        return {series: float(value) for series, _, value in samples}
+
     def log_line(self, request_id: str) -> dict[str, Any]:
         """Wait for the access log line of one request."""
         for _ in range(100):
@@ -82,6 +88,8 @@ def free_ports(count: int) -> list[int]:
 def write_config(routes: GatewayRoutes, folder: Path, *, dns_port: int | None = None, **manager: Any) -> Path:
     """Write the rendered bootstrap; ``manager`` overrides fields of the API's connection manager."""
     config = render(routes)
+    # Histograms show when they are flushed; every 5 s, were it not for the tests.
+    config["stats_flush_interval"] = "0.1s"
     if dns_port:
         for cluster in config["static_resources"]["clusters"][: len(routes.models)]:
             cluster["cluster_type"]["typed_config"]["typed_dns_resolver_config"] = _resolver(dns_port)

@@ -1,9 +1,10 @@
 """Stand-in for an inference engine, used only by the Envoy conformance test: it does on demand what engines do badly.
 
 The request's ``stub`` object says what: ``chunks`` and ``gap`` (seconds) of a stream, ``delay`` before the answer,
-``status`` of an error of its own, ``cut`` to drop the connection (``before`` headers, only ``once``, or ``after`` the
-first chunk), ``garbage`` to answer with what is not HTTP,
-``usage`` to end a stream as vLLM does when asked for it, ``echo`` to answer with the headers that arrived.
+``think`` between a stream's headers and its first chunk, ``status`` of an error of its own, ``cut`` to drop the
+connection (``before`` headers, only ``once``, or ``after`` the first chunk), ``garbage`` to answer with what is not
+HTTP, ``usage`` (tokens of prompt and answer) to end a stream as vLLM does when asked for it, ``fails`` to end it with
+an error object, ``undone`` to end it without its last line, ``echo`` to answer with the headers that arrived.
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
+        time.sleep(wish.get("think", 0))
         for number in range(wish.get("chunks", 3)):
             self._event(json.dumps(_chunk([{"index": 0, "delta": {"content": str(number)}, "finish_reason": None}])))
             if wish.get("cut") == "after":
@@ -113,9 +115,17 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             time.sleep(wish.get("gap", 0))
         if wish.get("usage"):
-            usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-            self._event(json.dumps(_chunk([]) | {"usage": usage}))
-        self._event("[DONE]")
+            prompt, answer = wish["usage"]
+            if self.path == "/v1/responses":
+                usage = {"input_tokens": prompt, "output_tokens": answer}
+                self._event(json.dumps({"type": "response.completed", "response": {"usage": usage}}))
+            else:
+                usage = {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer}
+                self._event(json.dumps(_chunk([]) | {"usage": usage}))
+        if wish.get("fails"):
+            self._event(json.dumps({"error": {"message": "engine died", "type": "InternalServerError", "code": 500}}))
+        if not wish.get("undone"):
+            self._event("[DONE]")
         self.wfile.write(b"0\r\n\r\n")
 
     def _event(self, text: str) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,72 +13,9 @@ import httpx
 import openai
 import pytest
 
-from infra.plan.envoy import ClientKey, GatewayRoutes, Upstream
-from tests.lab.envoy_process import ENVOY, WEB, Gateway, free_ports, running, soon, write_config
+from tests.lab.envoy_client import ACME, BETA, BIG, CHAT, ask, assert_refused, bearer, routes_to
+from tests.lab.envoy_process import ENVOY, WEB, Gateway, running, soon, write_config
 from tests.lab.envoy_stub import Engine
-
-ACME, BETA = "acme-" + "k" * 40, "beta-" + "j" * 40
-CHAT = "/v1/chat/completions"
-BIG = "org/big"
-
-
-def routes_to(engine: Engine) -> GatewayRoutes:
-    """Two tenants; one may use everything, one only the tiny model."""
-    return GatewayRoutes(
-        models=(
-            Upstream("tiny", "localhost", engine.port),
-            Upstream(BIG, "localhost", engine.port),
-            Upstream("dead", "localhost", free_ports(1)[0]),
-            Upstream("gone", "nowhere.invalid.", 80),
-        ),
-        keys=(
-            ClientKey("acme-1", "acme", "premium", ACME),
-            ClientKey("beta-1", "beta", "batch", BETA, ("tiny",)),
-        ),
-        longest_answer=timedelta(seconds=60),
-        idle_timeout=timedelta(seconds=30),
-    )
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    engine = Engine()
-    yield engine
-    engine.stop()
-
-
-@pytest.fixture(scope="module")
-def gateway(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with running(routes_to(engine), tmp_path_factory.mktemp("envoy")) as gateway:
-        yield gateway
-
-
-@pytest.fixture(scope="module")
-def http(gateway: Gateway) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=gateway.url, timeout=15, headers=bearer(ACME)) as client:
-        yield client
-
-
-def bearer(value: str) -> dict[str, str]:
-    """Header that carries a key."""
-    return {"authorization": f"Bearer {value}"}
-
-
-def ask(model: Any = "tiny", **more: Any) -> dict[str, Any]:
-    """Body of a chat request; ``stub`` tells the stand-in engine what to do."""
-    return {"model": model, "messages": [{"role": "user", "content": "secret-prompt"}], **more}
-
-
-def assert_refused(reply: httpx.Response, status: int, code: str) -> dict[str, Any]:
-    """Check that a reply is an OpenAI error, whole."""
-    assert reply.status_code == status, reply.text
-    assert reply.headers["content-type"] == "application/json"
-    assert reply.headers["server"] == "railwright"
-    error = dict(reply.json()["error"])
-    assert error.keys() == {"message", "type", "param", "code"}
-    assert error["code"] == code, error
-    assert error["type"] == ("invalid_request_error" if status < 500 else "server_error")
-    return error
 
 
 def test_envoy_accepts_the_configuration(engine: Engine, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from infra.plan.envoy import Upstream
+from tests.lab.envoy_client import ACME, CHAT, ask, bearer, routes_to
 from tests.lab.envoy_process import WEB, Gateway, running, soon
 from tests.lab.envoy_stub import Engine
-from tests.lab.test_envoy_conformance import ACME, CHAT, ask, bearer, routes_to
 
 
 class Names:

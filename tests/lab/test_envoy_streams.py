@@ -7,9 +7,7 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -19,36 +17,19 @@ import openai
 import pytest
 
 from infra.plan.envoy import TEARDOWN, pre_stop_command
+from tests.lab.envoy_client import (
+    ACME,
+    BETA,
+    CHAT,
+    ask,
+    assert_refused,
+    bearer,
+    http2_data,
+    http2_request,
+    routes_to,
+)
 from tests.lab.envoy_process import WEB, Gateway, running, soon
 from tests.lab.envoy_stub import Engine
-from tests.lab.test_envoy_conformance import ACME, BETA, CHAT, ask, assert_refused, bearer, routes_to
-
-
-@pytest.fixture(scope="module")
-def engine() -> Iterator[Engine]:
-    engine = Engine()
-    yield engine
-    engine.stop()
-
-
-@pytest.fixture(scope="module")
-def gateway(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    with running(routes_to(engine), tmp_path_factory.mktemp("envoy")) as gateway:
-        yield gateway
-
-
-@pytest.fixture(scope="module")
-def hasty(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
-    """A gateway with little patience: 2.5 s for an answer, 1 s of silence."""
-    routes = replace(routes_to(engine), longest_answer=timedelta(seconds=2.5), idle_timeout=timedelta(seconds=1))
-    with running(routes, tmp_path_factory.mktemp("hasty")) as gateway:
-        yield gateway
-
-
-@pytest.fixture(scope="module")
-def http(gateway: Gateway) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=gateway.url, timeout=15, headers=bearer(ACME)) as client:
-        yield client
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +53,7 @@ def stream(client: openai.OpenAI, **wish: Any) -> tuple[str, Any]:
 
 def test_official_client_streams_with_usage(client: openai.OpenAI) -> None:
     """Chunks come in order and the usage that the client asked for comes with them."""
-    text, usage = stream(client, chunks=5, usage=True)
+    text, usage = stream(client, chunks=5, usage=[7, 3])
     assert (text, usage.total_tokens) == ("01234", 10)
 
 
@@ -156,7 +137,7 @@ def test_engine_hears_that_the_client_left(http: httpx.Client, engine: Engine, g
 
 def test_log_line_says_who_what_and_how_long(http: httpx.Client, gateway: Gateway) -> None:
     """One line tells tenant, model, times, bytes and the usage that passed by; never key, prompt or query."""
-    body = ask(stream=True, stub={"chunks": 3, "gap": 0.2, "usage": True})
+    body = ask(stream=True, stub={"chunks": 3, "gap": 0.2, "usage": [7, 3]})
     reply = http.post(f"{CHAT}?token=secret-query", json=body)
     line = gateway.log_line(reply.headers["x-request-id"])
     known = {"tenant": "acme", "key": "acme-1", "tier": "premium", "model": "tiny", "stream": True, "status": 200}
@@ -195,28 +176,9 @@ def test_open_port_shows_nothing_else(gateway: Gateway, path: str) -> None:
 
 def test_http2_without_tls_is_spoken(gateway: Gateway) -> None:
     """A client with prior knowledge of HTTP/2 gets its answer on the same port."""
-    assert b'"object": "list"' in _over_http2(gateway.routes.port, "/v1/models", ACME)
-
-
-def _over_http2(port: int, path: str, key: str) -> bytes:
-    """Send one request over h2c with literal headers, and collect the frames until its stream ends."""
-    fields = {":method": "GET", ":scheme": "http", ":path": path, ":authority": "x", "authorization": f"Bearer {key}"}
-    block = b""
-    for name, value in fields.items():
-        block += b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()
-    settings, headers = (
-        b"\x00\x00\x00\x04\x00\x00\x00\x00\x00",
-        len(block).to_bytes(3, "big") + b"\x01\x05\x00\x00\x00\x01",
-    )
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection, connection.makefile("rb") as frames:
-        connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings + headers + block)
-        body = b""
-        while head := frames.read(9):
-            payload = frames.read(int.from_bytes(head[:3], "big"))
-            body += payload if head[3] == 0 else b""
-            if head[3] in (0, 1) and head[4] & 1:
-                break
-    return body
+    with socket.create_connection(("127.0.0.1", gateway.routes.port), timeout=5) as connection:
+        connection.sendall(http2_request("GET", "/v1/models", ACME))
+        assert b'"object": "list"' in b"".join(http2_data(connection))
 
 
 def test_drain_finishes_open_streams(engine: Engine, tmp_path: Path) -> None:

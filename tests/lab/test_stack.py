@@ -19,7 +19,8 @@ from infra.plan.facts import ModelPlan, Plan
 from infra.plan.labels import LEAF_LABEL, host_labels
 from infra.plan.outputs import outputs
 from lab import keys, paths, stack_file
-from lab.cluster.lab import NODE, Lab
+from lab.cluster.hosts import HOSTS
+from lab.cluster.lab import Lab
 from tests.lab.living_lab import get, kubectl, pulumi, serving_lab
 
 TOPOLOGY_LABEL = "network.topology.nvidia.com/leaf"
@@ -100,7 +101,7 @@ def test_a_simulated_host_looks_like_its_board(plan: Plan, hosts: dict[str, Any]
 
 def test_the_pools_have_no_other_hosts(hosts: dict[str, Any]) -> None:
     """As many as the stack says, and the one real node."""
-    assert set(hosts) == {*SIMULATED, NODE}
+    assert set(hosts) == {*SIMULATED, *(host.name for host in HOSTS)}
 
 
 def test_large_replicas_have_a_host_each(pods: dict[str, list[dict[str, Any]]]) -> None:
@@ -120,7 +121,7 @@ def test_the_real_engine_runs_with_no_privilege(pods: dict[str, list[dict[str, A
     """On the real node, as an unprivileged user, with nothing to write to but its volumes."""
     (pod,) = pods["tiny"]
     spec, container = pod["spec"], pod["spec"]["containers"][0]
-    assert spec["nodeName"] == NODE
+    assert spec["nodeName"] in {host.name for host in HOSTS}
     assert spec["securityContext"]["runAsUser"] == spec["securityContext"]["runAsGroup"] == 10_001
     assert container["securityContext"]["readOnlyRootFilesystem"] is True
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}

@@ -15,7 +15,8 @@ import pytest
 
 from lab import paths
 from lab.cluster import registry, watch
-from lab.cluster.lab import NODE, Lab
+from lab.cluster.hosts import HOSTS
+from lab.cluster.lab import Lab
 from lab.cluster.namespace import is_linked
 from tests.lab.living_lab import client, echo_pods, eventually, full_lab, get, kubectl, rows, serving_lab
 
@@ -38,8 +39,11 @@ PARTS = (
     "kube-scheduler",
     "containerd",
     "kubelet",
+    "containerd-1",
+    "kubelet-1",
     "kube-proxy",
     "coredns",
+    "sshd",
     "fleet",
 )
 
@@ -136,7 +140,7 @@ def test_killed_first_process_takes_nothing_with_it(lab: Lab) -> None:
     eventually(lambda: (record := registry.living(lab)) and record.pid != before.pid)
     eventually(all_work)
     eventually(lambda: is_answered(lab))
-    assert _ready(get(lab, "node", NODE))["status"] == "True"
+    assert {_ready(get(lab, "node", host.name))["status"] for host in HOSTS} == {"True"}
 
 
 def test_requests_work_again_after_all_that(lab: Lab) -> None:

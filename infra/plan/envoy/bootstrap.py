@@ -7,7 +7,9 @@ from typing import Any
 from infra.plan.envoy.clusters import cluster
 from infra.plan.envoy.form import extension, socket
 from infra.plan.envoy.listeners import ADMIN_CLUSTER, api_listener, stats_listener
+from infra.plan.envoy.shed import switches
 from infra.plan.envoy.spec import GatewayRoutes
+from infra.plan.envoy.stats import stats_config
 
 CONNECTIONS = 20_000
 """Client connections that one gateway replica holds. Source: our choice; far below its file descriptors."""
@@ -22,6 +24,8 @@ def render(routes: GatewayRoutes) -> dict[str, Any]:
     return {
         "node": {"id": "gateway", "cluster": "gateway"},
         "admin": {"address": socket("127.0.0.1", routes.admin_port)},
+        "layered_runtime": switches(),
+        "stats_config": stats_config(),
         "overload_manager": _overload(routes),
         "static_resources": {
             "listeners": [api_listener(routes), stats_listener(routes)],

@@ -14,6 +14,13 @@ IDENTITY_HEADERS = {"tenant": "x-railwright-tenant", "tier": "x-railwright-tier"
 _CLIENT = "x-railwright-client"
 _HTTP = "envoy.extensions.filters.http"
 _SSE_EVENT_BYTES = 1024 * 1024
+_TOKENS = (
+    (("usage", "prompt_tokens"), "prompt_tokens"),
+    (("usage", "completion_tokens"), "completion_tokens"),
+    # The Responses API has other names for them, and tells them unasked.
+    (("response", "usage", "input_tokens"), "prompt_tokens"),
+    (("response", "usage", "output_tokens"), "completion_tokens"),
+)
 
 
 def http_filters(routes: GatewayRoutes) -> list[dict[str, Any]]:
@@ -27,7 +34,7 @@ def http_filters(routes: GatewayRoutes) -> list[dict[str, Any]]:
         _body_fields(),
         # The route was chosen before key and body were known; choose again.
         extension("envoy.filters.http.set_filter_state", f"{_HTTP}.set_filter_state.v3.Config", clear_route_cache=True),
-        _streamed_usage(),
+        _stream_facts(),
         extension("envoy.filters.http.router", f"{_HTTP}.router.v3.Router", suppress_envoy_headers=True),
     ]
 
@@ -86,18 +93,18 @@ def _body_fields() -> dict[str, Any]:
     return extension("envoy.filters.http.json_to_metadata", message, request_rules=match)
 
 
-def _streamed_usage() -> dict[str, Any]:
-    """Note the token counts of a stream whose client asked for them; the stream itself passes as it is."""
+def _stream_facts() -> dict[str, Any]:
+    """Note the token counts that a stream tells, and how it ended; the stream itself passes as it is."""
     rules = [
-        {
-            "rule": {
-                "selectors": [{"key": "usage"}, {"key": name}],
-                "on_present": {"metadata_namespace": NAMESPACE, "key": name},
-            }
-        }
-        for name in ("prompt_tokens", "completion_tokens")
+        {"selectors": [{"key": key} for key in path], "on_present": {"metadata_namespace": NAMESPACE, "key": name}}
+        for path, name in _TOKENS
     ]
-    parser = extension("json", "envoy.extensions.content_parsers.json.v3.JsonContentParser", rules=rules)
+    true = {"metadata_namespace": NAMESPACE, "value": True}
+    # The one line of a stream that is no JSON is [DONE], its last; what fails midway is told in an error object.
+    rules.append({"selectors": [{"key": "[DONE]"}], "on_error": true | {"key": "done"}})
+    rules.append({"selectors": [{"key": "error"}], "on_present": true | {"key": "failed"}})
+    message = "envoy.extensions.content_parsers.json.v3.JsonContentParser"
+    parser = extension("json", message, rules=[{"rule": rule} for rule in rules])
     return extension(
         "envoy.filters.http.sse_to_metadata",
         f"{_HTTP}.sse_to_metadata.v3.SseToMetadata",

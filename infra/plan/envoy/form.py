@@ -1,4 +1,4 @@
-"""How Envoy's JSON form spells an extension, a duration and an address."""
+"""How Envoy's JSON form spells an extension, a condition, a duration and an address."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ from typing import Any
 def extension(name: str, message: str, **fields: Any) -> dict[str, Any]:
     """Name an extension and give it its configuration, whose message type is ``message``."""
     return {"name": name, "typed_config": {"@type": f"type.googleapis.com/{message}"} | fields}
+
+
+def when(expression: str) -> dict[str, Any]:
+    """Log only what an expression in CEL holds for."""
+    message = "envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter"
+    return {"extension_filter": extension("cel", message, expression=expression)}
 
 
 def seconds(span: timedelta) -> str:

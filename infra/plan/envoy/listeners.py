@@ -10,6 +10,8 @@ from infra.plan.envoy.form import extension, seconds, socket
 from infra.plan.envoy.replies import local_replies
 from infra.plan.envoy.routes import route_configuration
 from infra.plan.envoy.spec import GatewayRoutes
+from infra.plan.envoy.stats import stats_logs
+from infra.plan.envoy.tls import over_tls
 from infra.units import duration
 
 ADMIN_CLUSTER = "admin"
@@ -27,7 +29,7 @@ _HEADERS_TIMEOUT = "10s"
 
 def api_listener(routes: GatewayRoutes) -> dict[str, Any]:
     """Open the API; ``INBOUND`` is what the drain closes, so that metrics stay readable to the end."""
-    return {
+    listener = {
         "name": "api",
         "traffic_direction": "INBOUND",
         "address": socket("0.0.0.0", routes.port),
@@ -35,6 +37,7 @@ def api_listener(routes: GatewayRoutes) -> dict[str, Any]:
         "per_connection_buffer_limit_bytes": _BUFFER_BYTES,
         "filter_chains": [_http(_api(routes))],
     }
+    return over_tls(listener, routes.tls) if routes.tls else listener
 
 
 def stats_listener(routes: GatewayRoutes) -> dict[str, Any]:
@@ -88,7 +91,7 @@ def _api(routes: GatewayRoutes) -> dict[str, Any]:
         "request_headers_timeout": _HEADERS_TIMEOUT,
         "request_timeout": _REQUEST_TIMEOUT,
         "stream_idle_timeout": seconds(routes.idle_timeout),
-        "access_log": access_log(),
+        "access_log": [*access_log(), *stats_logs()],
         "local_reply_config": local_replies(
             limit=routes.max_request_bytes, longest=duration(routes.longest_answer.total_seconds())
         ),

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from infra.plan.envoy.form import extension
-
-_CEL = "envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter"
+from infra.plan.envoy.form import when
 
 RETRY_AFTER = "2"
 """Seconds a refused client is asked to wait: about the time in which a full queue moves. Source: our choice."""
@@ -48,6 +46,9 @@ class Refusal:
         return "invalid_request_error" if self.status < 500 else "server_error"
 
 
+SHED_STATUS = 429
+"""What requests of a tier that is shed are told; no other route of ours answers so."""
+
 _LATER = (("retry-after", RETRY_AFTER),)
 _NEVER = (("x-should-retry", "false"),)
 
@@ -57,6 +58,13 @@ REFUSALS = (
     Refusal(408, "request_timeout", "The request did not arrive whole in time; send it again.", headers=_LATER),
     Refusal(413, "request_too_large", "The request body is larger than {limit} bytes; send a shorter one."),
     Refusal(426, "upgrade_required", "HTTP/1.0 is not spoken here; use HTTP/1.1 or HTTP/2."),
+    Refusal(
+        SHED_STATUS,
+        "tier_shed",
+        "Requests of this tier are not served for now, as there is too much to do; try again later.",
+        headers=_LATER,
+        details="direct_response",
+    ),
     Refusal(429, "rate_limit_exceeded", "Too many requests with this key; slow down.", headers=_LATER),
     Refusal(431, "headers_too_large", "The request headers are too large or too many; send fewer."),
     Refusal(500, "internal_error", "The gateway could not handle the request.", headers=_LATER),
@@ -129,7 +137,7 @@ def _rest(lowest: int, kind: str) -> dict[str, Any]:
 
 
 def _details(test: str) -> dict[str, Any]:
-    return {"extension_filter": extension("cel", _CEL, expression=f"response.code_details {test}")}
+    return when(f"response.code_details {test}")
 
 
 def _status(op: str, status: int) -> dict[str, Any]:

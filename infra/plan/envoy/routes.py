@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from infra.plan.envoy.form import extension, seconds
-from infra.plan.envoy.replies import Refusal, direct, escape
+from infra.plan.envoy.replies import SHED_STATUS, Refusal, direct, escape
+from infra.plan.envoy.shed import chance
 from infra.plan.envoy.spec import GatewayRoutes, Scopes
 
 NAMESPACE = "railwright"
@@ -15,6 +16,9 @@ NAMESPACE = "railwright"
 
 INFERENCE_PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/embeddings", "/v1/responses")
 """Paths that carry a JSON body with ``model``. Source: OpenAI API reference, as vLLM serves it."""
+
+DONE_PATHS = INFERENCE_PATHS[:2]
+"""Paths whose streams end with the line ``data: [DONE]``. Source: as above."""
 
 MODEL_LIMIT = 128
 """Characters of a client's model name that are echoed or logged: no name of ours is longer."""
@@ -62,10 +66,17 @@ def _inference(routes: GatewayRoutes, scopes: Scopes) -> list[dict[str, Any]]:
         _route("wrong-method", path | {"headers": [_not_method("POST")]}, direct(_wrong_method("POST"))),
         _route("no-json-type", path | {"headers": [_not_json()]}, direct(_NO_JSON_TYPE)),
         _route("bad-json", typed | {"dynamic_metadata": [_metadata("body", {"exact": "bad"})]}, direct(_BAD_JSON)),
+        *[_shed(tier, typed) for tier in routes.tiers],
         *[route for upstream in routes.models for route in _model(routes, scopes, upstream.model, typed)],
         _route("no-model", typed | {"dynamic_metadata": [_no_model()]}, direct(_NO_MODEL, "model")),
         _route("unknown-model", typed, direct(_NO_BODY_MODEL, "model")),
     ]
+
+
+def _shed(tier: str, typed: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a share of a tier, none unless its switch is set; the answer is shaped with Envoy's own."""
+    match = typed | {"dynamic_metadata": [_metadata("tier", {"exact": tier})], "runtime_fraction": chance(tier)}
+    return _route(f"shed/{tier}", match, {"direct_response": {"status": SHED_STATUS}})
 
 
 def _model(routes: GatewayRoutes, scopes: Scopes, model: str, typed: dict[str, Any]) -> list[dict[str, Any]]:
@@ -77,12 +88,12 @@ def _model(routes: GatewayRoutes, scopes: Scopes, model: str, typed: dict[str, A
     streamed = {"filter": NAMESPACE, "path": [{"key": "stream"}], "value": {"bool_match": True}}
     name = cluster_name(model)
     return [
-        _route(f"{name}/stream", typed | {"dynamic_metadata": [*wanted, streamed]}, _to(routes, name, stream=True)),
-        _route(name, typed | {"dynamic_metadata": wanted}, _to(routes, name, stream=False)),
+        _route(f"{name}/stream", typed | {"dynamic_metadata": [*wanted, streamed]}, _to(routes, model, stream=True)),
+        _route(name, typed | {"dynamic_metadata": wanted}, _to(routes, model, stream=False)),
     ]
 
 
-def _to(routes: GatewayRoutes, cluster: str, *, stream: bool) -> dict[str, Any]:
+def _to(routes: GatewayRoutes, model: str, *, stream: bool) -> dict[str, Any]:
     """Forward to a model: no total timeout but the longest answer, retries only before the first byte."""
     silence = routes.idle_timeout if stream else routes.longest_answer
     retries = {
@@ -97,13 +108,14 @@ def _to(routes: GatewayRoutes, cluster: str, *, stream: bool) -> dict[str, Any]:
     }
     return {
         "route": {
-            "cluster": cluster,
+            "cluster": cluster_name(model),
             "timeout": "0s",
             "idle_timeout": seconds(silence),
             "max_stream_duration": {"max_stream_duration": seconds(routes.longest_answer)},
             "retry_policy": retries,
         },
         "request_body_buffer_limit": routes.max_request_bytes,
+        "metadata": {"filter_metadata": {NAMESPACE: {"model": model}}},
     }
 
 

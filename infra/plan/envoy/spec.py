@@ -44,6 +44,16 @@ class ClientKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """How the API is encrypted."""
+
+    source: str
+    """File with the document that ``certificate_source`` writes."""
+    plain_http: bool
+    """Whether the same port also answers clients that do not encrypt."""
+
+
+@dataclass(frozen=True, slots=True)
 class GatewayRoutes:
     """All that one gateway replica serves, to whom, and for how long."""
 
@@ -55,6 +65,8 @@ class GatewayRoutes:
     """Longest that one request may take, from its first byte in to the last byte out."""
     idle_timeout: timedelta
     """Longest silence inside a streamed answer; a whole answer may be silent for ``longest_answer``."""
+    tls: Tls | None = None
+    """How the API is encrypted; None leaves it readable on the wire."""
     max_request_bytes: int = 8 * MIB
     """Largest request body (bytes)."""
     max_heap_bytes: int = GIB
@@ -74,3 +86,8 @@ class GatewayRoutes:
     def scopes(self) -> Scopes:
         """Sets of models that keys open, each once: routes are written per scope, so they do not grow with keys."""
         return tuple(dict.fromkeys(self.opened_by(key) for key in self.keys))
+
+    @property
+    def tiers(self) -> tuple[str, ...]:
+        """Tiers of the keys, each once."""
+        return tuple(sorted({key.tier for key in self.keys}))

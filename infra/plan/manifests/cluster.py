@@ -16,3 +16,8 @@ def namespaces(plan: Plan) -> dict[str, Manifest]:
         "namespace-models": namespace(model.NAMESPACE, pod_security=level),
         "namespace-gateway": namespace(gateway.NAMESPACE, pod_security="restricted"),
     }
+
+
+def callers(plan: Plan) -> list[str]:
+    """Namespaces that connect to engines: the gateway's, and that of whoever watches them."""
+    return [gateway.NAMESPACE, *([plan.observability.namespace] if plan.observability else [])]

@@ -9,7 +9,7 @@ from datetime import timedelta
 from math import ceil
 from typing import Any
 
-from infra.plan.envoy import ClientKey, GatewayRoutes, Upstream, pre_stop_command, render
+from infra.plan.envoy import ClientKey, GatewayRoutes, Tls, Upstream, certificate_source, pre_stop_command, render
 from infra.plan.facts import GatewayPlan, Plan
 from infra.plan.manifests import model
 from infra.plan.manifests.base import Manifest, manifest
@@ -23,6 +23,11 @@ NAME = "gateway"
 
 CONFIG_FOLDER = "/etc/envoy"
 """Where a pod finds its configuration, read-only."""
+
+TLS_FOLDER = "/etc/gateway-tls"
+"""Where a pod finds its certificate, read-only."""
+
+_SOURCE = "certificate.json"
 
 _LABELS = {"app.kubernetes.io/name": NAME, "app.kubernetes.io/part-of": "railwright"}
 
@@ -51,10 +56,18 @@ def routes(plan: Plan, values: Mapping[str, str]) -> GatewayRoutes:
         keys=keys,
         longest_answer=gateway.longest_answer,
         idle_timeout=gateway.idle_timeout,
+        tls=Tls(f"{CONFIG_FOLDER}/{_SOURCE}", gateway.tls.plain_http) if gateway.tls else None,
         max_request_bytes=gateway.max_request_bytes,
         port=gateway.port,
         max_heap_bytes=_heap_mib(plan.gateway) * MIB,
     )
+
+
+def url(plan: GatewayPlan) -> str:
+    """Base URL inside the cluster, ending in ``/v1``."""
+    tls = plan.gateway.tls
+    scheme = "https" if tls and not tls.plain_http else "http"
+    return f"{scheme}://{NAME}.{NAMESPACE}.svc:{plan.gateway.port}/v1"
 
 
 def config_text(plan: Plan, values: Mapping[str, str]) -> str:
@@ -74,9 +87,12 @@ def objects(plan: GatewayPlan, config: Any, config_digest: Any) -> dict[str, Man
         config: Envoy's configuration, as text or as a secret output of it.
         config_digest: its digest, likewise.
     """
+    files = {"envoy.json": config}
+    if plan.gateway.tls:
+        files[_SOURCE] = json.dumps(certificate_source(TLS_FOLDER))
     parts = {
         "account": manifest("v1", "ServiceAccount", NAME, NAMESPACE, automountServiceAccountToken=False),
-        "config": manifest("v1", "Secret", NAME, NAMESPACE, stringData={"envoy.json": config}),
+        "config": manifest("v1", "Secret", NAME, NAMESPACE, stringData=files),
         "service": manifest("v1", "Service", NAME, NAMESPACE, spec=_service(plan)),
         "deploy": _deployment(plan, config_digest),
     }
@@ -142,7 +158,7 @@ def _pod(plan: GatewayPlan) -> Manifest:
             }
         ],
         "containers": [_container(plan)],
-        "volumes": [{"name": "config", "secret": {"secretName": NAME, "defaultMode": 0o440}}],
+        "volumes": [volume for volume, _ in _secrets(plan)],
     }
 
 
@@ -190,8 +206,24 @@ def _container(plan: GatewayPlan) -> Manifest:
         },
         "lifecycle": {"preStop": {"exec": {"command": stop}}},
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": "config", "mountPath": CONFIG_FOLDER, "readOnly": True}],
+        "volumeMounts": [mount for _, mount in _secrets(plan)],
     }
+
+
+def _secrets(plan: GatewayPlan) -> list[tuple[Manifest, Manifest]]:
+    """Each Secret of a pod, as its volume and where that is mounted."""
+    secrets: dict[str, Manifest] = {CONFIG_FOLDER: {"secretName": NAME}}
+    if tls := plan.gateway.tls:
+        # Without plain HTTP a pod has nothing to serve before there is a certificate, so it waits.
+        secrets[TLS_FOLDER] = {"secretName": tls.secret_name, "optional": tls.plain_http}
+    names = {CONFIG_FOLDER: "config", TLS_FOLDER: "certificate"}
+    return [
+        (
+            {"name": names[folder], "secret": secret | {"defaultMode": 0o440}},
+            {"name": names[folder], "mountPath": folder, "readOnly": True},
+        )
+        for folder, secret in secrets.items()
+    ]
 
 
 def _memory_mib(plan: GatewayPlan) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import ceil
 
 from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment
@@ -29,12 +30,16 @@ def labels(plan: ModelPlan) -> dict[str, str]:
     return {"app.kubernetes.io/name": plan.name, "app.kubernetes.io/part-of": "railwright"}
 
 
-def objects(plan: ModelPlan, gateway_namespace: str) -> dict[str, Manifest]:
-    """All objects of one model but its weights' claim: part → manifest."""
+def objects(plan: ModelPlan, callers: Sequence[str]) -> dict[str, Manifest]:
+    """All objects of one model but its weights' claim: part → manifest.
+
+    Args:
+        callers: namespaces that may connect to it.
+    """
     parts = {
         "account": manifest("v1", "ServiceAccount", plan.name, NAMESPACE, automountServiceAccountToken=False),
         "service": manifest("v1", "Service", plan.name, NAMESPACE, spec=_service(plan)),
-        "policy": _network_policy(plan, gateway_namespace),
+        "policy": _network_policy(plan, callers),
         "deploy": _deployment(plan),
     }
     if plan.rollover.min_available is not None:
@@ -79,12 +84,14 @@ def _disruption_budget(plan: ModelPlan) -> Manifest:
     return manifest("policy/v1", "PodDisruptionBudget", plan.name, NAMESPACE, spec=spec)
 
 
-def _network_policy(plan: ModelPlan, gateway_namespace: str) -> Manifest:
-    gateway = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": gateway_namespace}}}
+def _network_policy(plan: ModelPlan, callers: Sequence[str]) -> Manifest:
+    allowed = [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}} for namespace in callers
+    ]
     spec = {
         "podSelector": {"matchLabels": labels(plan)},
         "policyTypes": ["Ingress"],
-        "ingress": [{"from": [gateway], "ports": [{"protocol": "TCP", "port": plan.engine.port}]}],
+        "ingress": [{"from": allowed, "ports": [{"protocol": "TCP", "port": plan.engine.port}]}],
     }
     return manifest("networking.k8s.io/v1", "NetworkPolicy", plan.name, NAMESPACE, spec=spec)
 

@@ -20,6 +20,13 @@ def test_defaults_let_every_answer_finish() -> None:
     assert gateway.max_request_bytes == 8 * 1024 * 1024
 
 
+def test_https_is_not_weakened_unasked() -> None:
+    """Who names a certificate gets encrypted requests only."""
+    gateway = Gateway.model_validate({"image": IMAGE, "tls": {"secret_name": "gateway-tls"}})
+    assert gateway.tls is not None
+    assert not gateway.tls.plain_http
+
+
 def test_durations_are_read_as_people_write_them() -> None:
     """``1h30m`` is a duration."""
     gateway = Gateway.model_validate({"image": IMAGE, "longest_answer": "1h30m"})
@@ -35,6 +42,8 @@ def test_durations_are_read_as_people_write_them() -> None:
         ({"replicas": 0}, "greater than or equal to 1"),
         ({"max_request_mib": 65}, "less than or equal to 64"),
         ({"drain": "soon"}, "not a duration"),
+        ({"tls": {}}, "Field required"),
+        ({"tls": {"secret_name": "Gateway_TLS"}}, "should match pattern"),
         ({"timeout": "15s"}, "Extra inputs"),
     ],
     ids=lambda value: str(value)[:40],

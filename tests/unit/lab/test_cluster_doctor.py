@@ -38,6 +38,13 @@ def test_dead_part_is_explained_from_its_log(line: str, found: str) -> None:
     assert [one.found for one in doctor.part_findings(row("ended", "fatal"), ["started", line], 0)] == [found]
 
 
+def test_part_that_somebody_stopped_is_named() -> None:
+    """A drill that left its fault behind shows, with what undoes it."""
+    assert [one.fix for one in doctor.part_findings(row("stopped"), [], 0)] == [
+        "run `lab up`, or `part start` on its host"
+    ]
+
+
 @pytest.mark.parametrize(("ends", "count"), [(0, 0), (2, 0), (3, 1)])
 def test_part_that_ends_again_and_again_is_named(ends: int, count: int) -> None:
     """Working now is not enough."""

@@ -10,6 +10,7 @@ import pytest
 
 from infra.errors import CheckError
 from lab.cluster import cgroups, init, leftovers, marks, namespace, registry, stop
+from lab.cluster.hosts import HOSTS
 from lab.cluster.lab import Lab, remember, remembered
 from lab.cluster.lab import replace as write
 from lab.cluster.leftovers import Leftover
@@ -121,10 +122,10 @@ def test_living_lab_inherits_a_folder_that_it_uses(machine: Path) -> None:
 
 def test_cgroup_v2_hands_controllers_down_and_keeps_processes_in_a_leaf(machine: Path) -> None:
     """By the book: subtree control above, processes only in ``parts``."""
-    for folder in ("railwright-x", "railwright-x/parts"):
+    for folder in ("railwright-x", "railwright-x/parts", "railwright-x/lab-1"):
         (machine / "cgroup" / folder).mkdir()
         (machine / "cgroup" / folder / "cgroup.controllers").write_text("cpuset cpu io memory hugetlb pids\n")
-    cgroups.enter("railwright-x", 4711)
+    cgroups.enter("railwright-x", 4711, ["lab-1"])
     control = (machine / "cgroup/railwright-x/cgroup.subtree_control").read_text()
     assert set(control.split()) == {"+cpuset", "+cpu", "+io", "+memory", "+hugetlb", "+pids"}
     assert (machine / "cgroup/railwright-x/parts/cgroup.procs").read_text() == "4711"
@@ -153,7 +154,17 @@ def test_same_text_is_not_written_again(machine: Path) -> None:
 
 def test_purge_leaves_what_is_not_the_clusters(machine: Path) -> None:
     """Tools, images and secrets belong to other steps."""
-    for name in ("pki/ca.key", "log/etcd.log", "log/etcd.log.1", "log/up/tools.log", "bin/etcd", "images.json"):
+    for name in (
+        "pki/ca.key",
+        "kubelet-1/x",
+        "containerd-1/x",
+        "secrets/ssh/id_ed25519",
+        "log/etcd.log",
+        "log/etcd.log.1",
+        "log/up/tools.log",
+        "bin/etcd",
+        "images.json",
+    ):
         (machine / name).parent.mkdir(parents=True, exist_ok=True)
         (machine / name).touch()
     stop.remove_state(machine)
@@ -188,3 +199,18 @@ def test_cannot_find_device_on_the_way_down(monkeypatch: pytest.MonkeyPatch, *, 
             namespace.disconnect("rw-aaaaaaaa")
     else:
         namespace.disconnect("rw-aaaaaaaa")
+
+
+def test_root_gets_a_home_of_the_labs_own() -> None:
+    """Who may come in is decided by the lab, not by what lies in the home of the machine's root."""
+    accounts = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin\n"
+    assert init.with_home(accounts, "/run/root").splitlines() == [
+        "root:x:0:0:root:/run/root:/bin/bash",
+        "daemon:x:1:1:daemon:/usr/sbin:/usr/sbin/nologin",
+    ]
+
+
+def test_pods_of_every_host_may_call_themselves() -> None:
+    """kube-proxy does it for the first host's; the rules are for the others'."""
+    network = Network(77)
+    assert [network.pods_of(host) in init.hairpins(network) for host in HOSTS] == [False, True]

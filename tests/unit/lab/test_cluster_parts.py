@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from lab.cluster import access, configs, supervision
+from infra.catalog.targets import LAB_HOSTS
+from lab.cluster import access, configs, ssh, supervision
+from lab.cluster.hosts import FIRST, HOSTS, Host
 from lab.cluster.identities import AUTHORITIES, identities
 from lab.cluster.lab import Lab
 from lab.cluster.network import Network, Ports
-from lab.cluster.parts import parts
+from lab.cluster.parts import kubelet, parts
 
 KINDS = {"full": Network(77), "simulated": Network(77, True, Ports.on_loopback(21000))}
 
@@ -34,10 +36,9 @@ def test_every_file_that_a_part_names_is_made(lab: Lab) -> None:
     """No part is pointed to a certificate or configuration that nobody writes."""
     names = [*AUTHORITIES, *(identity.name for identity in identities(lab.network))]
     made = {f"pki/{name}.{end}" for name in names for end in ("crt", "key")}
-    made |= {"pki/service-account.key", "pki/service-account.pub"}
+    made |= {"pki/service-account.key", "pki/service-account.pub", ssh.HOST_KEY}
     made |= {f"config/{name}" for name in configs.files(lab, "c2VjcmV0", hugetlb=False)}
-    clients = configs.CONTROL_PLANE_CLIENTS + (() if lab.simulated else configs.NODE_CLIENTS)
-    made |= {f"config/{name}.kubeconfig" for name in clients}
+    made |= {f"config/{name}.kubeconfig" for name in configs.clients(lab)}
     named = {word.partition("=")[2].removeprefix(f"{lab.state}/") for part in parts(lab) for word in part.command}
     named |= {name for part in parts(lab) for name in part.reads}
     assert {name for name in named if name.startswith(("pki/", "config/"))} <= made
@@ -49,7 +50,9 @@ def test_simulated_lab_has_no_node(tmp_path: Path) -> None:
         name: {part.name for part in parts(Lab("f2af6c09", tmp_path, tmp_path, tmp_path, network))}
         for name, network in KINDS.items()
     }
-    assert kinds["full"] - kinds["simulated"] == {"containerd", "kubelet", "kube-proxy", "coredns"}
+    assert kinds["full"] - kinds["simulated"] == {
+        *("containerd", "kubelet", "containerd-1", "kubelet-1", "kube-proxy", "coredns", "sshd")
+    }
     assert kinds["simulated"] <= kinds["full"]
 
 
@@ -64,7 +67,7 @@ def test_api_server_is_closed(lab: Lab, flag: str) -> None:
 
 def test_kubelet_is_closed(full: Lab) -> None:
     """No anonymous caller and no read-only port; the API server decides who may."""
-    made = configs.kubelet(full)
+    made = configs.kubelet(full, FIRST)
     assert made["authentication"]["anonymous"] == {"enabled": False}
     assert made["authorization"] == {"mode": "Webhook"}
     assert "readOnlyPort" not in made
@@ -72,7 +75,7 @@ def test_kubelet_is_closed(full: Lab) -> None:
 
 def test_kubelet_may_change_no_setting_of_the_machine(full: Lab) -> None:
     """It must find the kernel as it wants it, and never write."""
-    assert configs.kubelet(full)["protectKernelDefaults"] is True
+    assert configs.kubelet(full, FIRST)["protectKernelDefaults"] is True
 
 
 def test_secrets_are_encrypted_before_they_reach_etcd(lab: Lab) -> None:
@@ -84,15 +87,44 @@ def test_secrets_are_encrypted_before_they_reach_etcd(lab: Lab) -> None:
 
 def test_container_runtime_keeps_its_state_in_the_lab(full: Lab) -> None:
     """Images outlive the lab, running state does not; cgroups of pods hang below the lab's own."""
-    made = tomllib.loads(configs.containerd(full, hugetlb=False))
+    made = tomllib.loads(configs.containerd(full, FIRST, hugetlb=False))
     assert (made["root"], made["state"]) == (f"{full.state}/containerd", "/run/containerd")
-    assert configs.kubelet(full)["cgroupRoot"] == f"/{full.name}"
+    assert configs.kubelet(full, FIRST)["cgroupRoot"] == f"/{full.name}/lab-0"
+
+
+def test_hosts_share_no_folder_address_or_network(full: Lab) -> None:
+    """Whatever one of them writes, listens on or hands out is its own, so that none ends what is another's."""
+    for own in (owned(full, HOSTS[0]), owned(full, HOSTS[1])):
+        assert len(set(own)) == len(own)
+    assert not set(owned(full, HOSTS[0])) & set(owned(full, HOSTS[1]))
+
+
+def owned(lab: Lab, host: Host) -> list[str]:
+    """What must be a host's own."""
+    runtime = tomllib.loads(configs.containerd(lab, host, hugetlb=False))
+    agent, network = configs.kubelet(lab, host), json.loads(configs.cni(lab, host))
+    folders = [word for word in kubelet(lab, host).command if word.startswith("--root-dir")]
+    found = [runtime["root"], runtime["state"], runtime["grpc"]["address"], runtime["metrics"]["address"], *folders]
+    found += [agent[key] for key in ("address", "cgroupRoot", "podLogsDir", "volumePluginDir", "tlsPrivateKeyFile")]
+    return [*found, network["name"], network["plugins"][0]["ipam"]["ranges"][0][0]["subnet"]]
+
+
+def test_kubelet_measures_the_containers_of_its_own_runtime(full: Lab) -> None:
+    """It would look at the first host's otherwise, whose path is compiled in."""
+    for host in HOSTS:
+        assert f"--containerd={host.containerd_socket}" in kubelet(full, host).command
+        assert configs.kubelet(full, host)["containerRuntimeEndpoint"] == f"unix://{host.containerd_socket}"
+
+
+def test_the_plan_knows_the_labs_hosts() -> None:
+    """The program that labels them may not read the lab's code."""
+    assert tuple(host.name for host in HOSTS) == LAB_HOSTS
 
 
 def test_pods_get_addresses_of_the_lab(full: Lab) -> None:
     """The network plugin hands out what the plan says, and forgets it with the lab."""
-    ipam = json.loads(configs.cni(full))["plugins"][0]["ipam"]
-    assert ipam["ranges"] == [[{"subnet": "10.77.64.0/18"}]]
+    ipam = json.loads(configs.cni(full, FIRST))["plugins"][0]["ipam"]
+    assert ipam["ranges"] == [[{"subnet": "10.77.64.0/20"}]]
     assert ipam["dataDir"].startswith("/run/")
 
 

@@ -78,12 +78,15 @@ def test_nobody_but_the_owner_reads_anything(lab: Lab) -> None:
     assert {path.stat().st_mode & 0o777 for path in lab.pki.iterdir()} == {0o600}
 
 
-def test_kubelet_is_a_node_and_serves_as_one(lab: Lab) -> None:
+@pytest.mark.parametrize(
+    ("name", "node", "address"), [("kubelet", "lab-0", "10.77.0.2"), ("kubelet-1", "lab-1", "10.77.0.3")]
+)
+def test_kubelet_is_a_node_and_serves_as_one(lab: Lab, name: str, node: str, address: str) -> None:
     """The node authorizer knows a kubelet by its group and name; the API server by its address."""
-    certificate = pki.read_certificates(lab.pki)["kubelet"]
+    certificate = pki.read_certificates(lab.pki)[name]
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    assert certificate.subject.rfc4514_string() == "CN=system:node:lab-0,O=system:nodes"
-    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == ["10.77.0.2", "127.0.0.1"]
+    assert certificate.subject.rfc4514_string() == f"CN=system:node:{node},O=system:nodes"
+    assert [str(ip) for ip in names.get_values_for_type(x509.IPAddress)] == [address, "127.0.0.1"]
 
 
 def test_only_the_administrator_is_above_the_rules() -> None:

@@ -53,7 +53,11 @@ class FakeCluster:
         """All pods."""
         return self.of("/api/v1/namespaces/")
 
-    def pool_events(self, version: str, seconds: int) -> Iterator[dict[str, Any]]:
+    def nodes_at(self) -> tuple[list[dict[str, Any]], str]:
+        """All nodes that carry a pool's name, and the version to watch from."""
+        return self.nodes(), "1"
+
+    def events(self, path: str, version: str, seconds: int) -> Iterator[dict[str, Any]]:
         """No events: time passes."""
         return iter(())
 

@@ -12,6 +12,7 @@ import pytest
 
 from infra.errors import CheckError
 from lab.images import build, catalog, oci, rootfs
+from lab.toolchain import TOOLS
 
 DIGEST = "sha256:" + "0" * 64
 
@@ -109,7 +110,26 @@ def test_no_image_runs_as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setattr(catalog, "envoy_binary", lambda: tmp_path / "envoy")
     users = {made.name: made.settings["User"] for made in catalog.images(tmp_path)}
     assert {name for name, user in users.items() if user.startswith("0")} == set()
-    assert len(users) == 3
+    assert len(users) == 3 + len(catalog.MONITORING)
+
+
+@pytest.mark.parametrize("made", [*catalog.monitoring(Path("debian"))], ids=lambda made: made.name.rsplit("/", 1)[1])
+def test_a_monitoring_image_is_its_program_and_certificate_roots(made: oci.Image) -> None:
+    """The operator starts these images with arguments only, so the entrypoint is the one program that lies in them."""
+    roots, program = (layer[0] for layer in made.layers)
+    assert (roots.source, roots.target) == (Path("debian") / catalog.CA_ROOTS, catalog.CA_ROOTS)
+    assert made.settings["Entrypoint"][0] == f"/{program.target}"
+    assert program.source.name in {binary.name for tool in TOOLS for binary in tool.binaries}
+
+
+def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
+    """A digest that was kept is not given for other content under the same name."""
+    file = tmp_path / "program"
+    digests = []
+    for content in ("one", "other"):
+        file.write_text(content)
+        digests.append(catalog.key(image(file), Path("debian")))
+    assert digests[0] != digests[1]
 
 
 def test_recipe_pins_the_user() -> None:

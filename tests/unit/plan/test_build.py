@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from infra.errors import ConfigError
-from infra.plan.build import accepted, build, with_digest
+from infra.plan.build import accepted, build
+from infra.plan.images import with_digest
 from tests.unit.plan.specs import DIGEST, LAB, STACK, model_of, plan_of, read
 
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from infra.plan.envoy import ClientKey, GatewayRoutes, Upstream, pre_stop_command, render
+from infra.plan.envoy import ClientKey, GatewayRoutes, Tls, Upstream, pre_stop_command, render
 from infra.plan.envoy.replies import REFUSALS
+from infra.plan.envoy.routes import NAMESPACE
 
 GOLDEN = Path(__file__).parents[2] / "graph" / "golden" / "envoy-two-tenants.yaml"
 ROUTES = GatewayRoutes(
@@ -113,9 +114,40 @@ def test_pre_stop_hook_needs_bash_alone() -> None:
     assert not any(word in script for word in ("PREFIX", "curl", "python", "wget"))
 
 
+def test_no_label_is_the_word_of_a_client() -> None:
+    """Tags come from the key, from the route that was taken and from Envoy: what a client sends makes no series."""
+    tags = {tag["name"]: tag["value_format"] for stat in _stats() for tag in stat["tags"]}
+    assert set(tags) == {"tenant", "tier", "model", "code", "flags"}
+    assert (tags["code"], tags["flags"]) == ("%RESPONSE_CODE%", "%RESPONSE_FLAGS%")
+    assert f'"DYNAMIC_METADATA", "param": "{NAMESPACE}:tenant"' in tags["tenant"]
+    assert f'"DYNAMIC_METADATA", "param": "{NAMESPACE}:tier"' in tags["tier"]
+    assert f'"METADATA", "param": "ROUTE:{NAMESPACE}:model"' in tags["model"]
+
+
+def test_every_name_is_counted_for_somebody() -> None:
+    """Each of our metrics says tenant, tier and model, so that any two can be divided."""
+    names = [stat["name"] for stat in _stats()]
+    assert len(names) == len(set(names))
+    assert {tuple(tag["name"] for tag in stat["tags"])[:3] for stat in _stats()} == {("tenant", "tier", "model")}
+
+
+@pytest.mark.parametrize("plain_http", [False, True])
+def test_plain_chain_exists_only_where_asked_for(plain_http: bool) -> None:
+    """With a certificate alone, no chain is left that would answer in the open."""
+    listener = render(replace(ROUTES, tls=Tls("/certificate.json", plain_http)))["static_resources"]["listeners"][0]
+    plain = [chain for chain in listener["filter_chains"] if "transport_socket" not in chain]
+    assert len(plain) == plain_http
+
+
 def _manager(routes: GatewayRoutes = ROUTES) -> dict[str, Any]:
     listener = render(routes)["static_resources"]["listeners"][0]
     return dict(listener["filter_chains"][0]["filters"][0]["typed_config"])
+
+
+def _stats() -> list[dict[str, Any]]:
+    """List each metric that the access log writes, with its tags."""
+    loggers = [entry["typed_config"] for entry in _manager()["access_log"] if entry["name"].endswith(".stats")]
+    return [item["stat"] for entry in loggers for kind in ("counters", "histograms") for item in entry.get(kind, [])]
 
 
 def _table(routes: GatewayRoutes) -> list[dict[str, Any]]:

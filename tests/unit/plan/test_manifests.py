@@ -16,7 +16,7 @@ CLAIM = {"claim": "chat", "storage_class": "fast", "repository": "a/b", "revisio
 
 
 def _pod(changes: dict[str, Any] | None = None, base: dict[str, Any] = STACK) -> dict[str, Any]:
-    deployment = objects(model_of(changes, base), "gateway")["deploy"]
+    deployment = objects(model_of(changes, base), ["gateway"])["deploy"]
     return dict(deployment["spec"]["template"]["spec"])
 
 
@@ -114,13 +114,13 @@ def test_only_gpu_pods_go_to_gpu_hosts() -> None:
 @pytest.mark.parametrize(("replicas", "least"), [(1, None), (2, 1), (8, 7)], ids=str)
 def test_a_disruption_budget_can_make_progress(replicas: int, least: int | None) -> None:
     """One replica has none, as it could neither be spared nor kept."""
-    budget = objects(model_of({f"{M}/replicas": replicas}), "gateway").get("budget")
+    budget = objects(model_of({f"{M}/replicas": replicas}), ["gateway"]).get("budget")
     assert (budget["spec"]["minAvailable"] if budget else None) == least
 
 
 def test_only_the_gateway_reaches_a_model() -> None:
     """The engine itself asks nobody for a key."""
-    (rule,) = objects(model_of(), "gateway")["policy"]["spec"]["ingress"]
+    (rule,) = objects(model_of(), ["gateway"])["policy"]["spec"]["ingress"]
     selector = {"matchLabels": {"kubernetes.io/metadata.name": "gateway"}}
     assert rule == {"from": [{"namespaceSelector": selector}], "ports": [{"protocol": "TCP", "port": 8000}]}
 

@@ -1,0 +1,5 @@
+"""Prometheus rules of a stack, rendered from the catalogues."""
+
+from infra.plan.rules.groups import Group, rules
+
+__all__ = ["Group", "rules"]

@@ -1,0 +1,1 @@
+"""Executable runbooks and drills: dry by default, journalled, undone when they fail."""

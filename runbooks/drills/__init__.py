@@ -1,0 +1,1 @@
+"""Faults made on purpose: what must hold, which alert must fire, which runbook must answer."""

@@ -1,0 +1,1 @@
+"""What every runbook gets: plan, lock, journal, undo, audit; it knows no cluster."""

@@ -1,0 +1,1 @@
+"""Runbooks for NICs, rails and leaves."""

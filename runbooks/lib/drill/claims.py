@@ -1,0 +1,77 @@
+"""What a drill claims: numbers that clients must see, capacity that must be left, the alert and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from runbooks.lib.traffic import Figures, Verdict
+
+
+@dataclass(frozen=True)
+class Holds:
+    """What clients may see in one phase of a drill; None leaves a number free, and says so in the report."""
+
+    lost: int | None = 0
+    """Requests that were never answered (count)."""
+    cut: int | None = 0
+    """Answers that began and did not end (count)."""
+    wrong: int | None = 0
+    """Answers that ended and are inconsistent (count)."""
+    rejected: int | None = 0
+    """Requests told to come back later, in OpenAI's form (count)."""
+    first_token_s: float | None = None
+    """Largest P99 of the time to the first token (s)."""
+    answered: int = 1
+    """Smallest number of right answers: no answers prove nothing (count)."""
+
+    def broken(self, figures: Figures) -> Iterator[str]:
+        """What the figures break, one sentence each."""
+        for verdict in (Verdict.LOST, Verdict.CUT, Verdict.WRONG, Verdict.REJECTED):
+            allowed, seen = getattr(self, verdict.value), figures.counts.get(verdict, 0)
+            if allowed is not None and seen > allowed:
+                yield f"{seen} requests {verdict.value}, {allowed} allowed"
+        right = figures.counts.get(Verdict.OK, 0) + figures.counts.get(Verdict.LATE, 0)
+        if right < self.answered:
+            yield f"{right} requests answered, at least {self.answered} wanted"
+        if self.first_token_s is not None and figures.ttft and figures.ttft.p99 > self.first_token_s:
+            yield f"P99 of the first token is {figures.ttft.p99:.2f} s, {self.first_token_s:g} s allowed"
+
+
+@dataclass(frozen=True)
+class Expects:
+    """The alert that must fire and the runbook that must answer it."""
+
+    alert: str
+    within: timedelta
+    """From the fault until it fires."""
+    runbook: str
+    """Command, such as ``serving/recover_engine``."""
+    finds: str
+    """Regular expression that its diagnosis must contain: it must name the fault, not only end well."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that the alert must carry."""
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    """Inputs of the runbook; those it has in common with the alert's labels come from there."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """Capacity of one kind while the fault is in: what there is, what it takes, what must stay."""
+
+    what: str
+    """Such as ``ready replicas of model 'tiny'``."""
+    live: int
+    takes: int
+    floor: int
+
+    def refusal(self) -> str | None:
+        """Why the fault may not be made; None when it may."""
+        if self.live - self.takes >= self.floor:
+            return None
+        return (
+            f"blast radius: {self.what}: {self.live} now, the drill takes {self.takes}, "
+            f"{self.floor} must be left; add capacity first, or choose fewer targets"
+        )

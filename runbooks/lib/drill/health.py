@@ -1,0 +1,79 @@
+"""Whether a system is well enough to be hurt, and whether it is well again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from infra.errors import CheckError, ConfigError, Unknown
+from runbooks.lib import clients
+from runbooks.lib.drill.claims import Expects, Holds
+from runbooks.lib.traffic import Figures, Verdict
+
+if TYPE_CHECKING:
+    from runbooks.engine.context import Context
+
+BASELINE_SECONDS = 8.0
+"""How long the steady state is watched before the fault and after recovery (s)."""
+
+SETTLE_SECONDS = 60.0
+"""How long pods and mounts that are on their way out may take until they count as left behind (s)."""
+
+PATIENCE = 10
+"""How many requests may fail beyond what a drill allows before it is broken off (count)."""
+
+
+def unhealthy(ctx: Context) -> Iterator[str]:
+    """Every reason not to hurt this system now: alerts, cordoned or lost hosts, rollouts under way, blindness."""
+    yield from _alarms(ctx)
+    kube = clients.of(ctx).kube
+    for host in kube.hosts.list():
+        if host.cordoned:
+            yield f"host {host.name!r} is cordoned; finish what was begun there first"
+        if not host.ready:
+            yield f"host {host.name!r} is not ready; run host/recover_host first"
+    for deployment in kube.deployments.list():
+        if not deployment.is_settled:
+            yield f"deployment {deployment.namespace}/{deployment.name} is not settled; wait until its rollout ends"
+
+
+def _alarms(ctx: Context) -> Iterator[str]:
+    try:
+        firing = [alert for alert in clients.of(ctx).prometheus.alerts() if alert.state == "firing"]
+    except Unknown as error:
+        yield f"Prometheus cannot be asked, so no claim could be judged: {error}"
+        return
+    for alert in firing:
+        if alert.labels.get("severity") == "page":
+            yield f"alert {alert.name} fires since {alert.since}; run its runbook first"
+    if not any(alert.name == "Watchdog" for alert in firing):
+        yield "alert Watchdog does not fire, so nothing would be seen; run monitoring/restore_data first"
+
+
+def settled(ctx: Context, expects: Expects | None) -> bool | None:
+    """True once all is ready and the expected alert is quiet again; None as long as it is not, or cannot be told."""
+    c = clients.of(ctx)
+    try:
+        if any(not host.ready or host.cordoned for host in c.kube.hosts.list()):
+            return None
+        if any(not deployment.is_settled for deployment in c.kube.deployments.list()):
+            return None
+        if expects and c.prometheus.firing(expects.alert, **expects.labels):
+            return None
+        paging = [a for a in c.prometheus.alerts() if a.state == "firing" and a.labels.get("severity") == "page"]
+    except (Unknown, ConfigError):
+        # While a system comes back, parts of it do not answer; the deadline of the step tells when that is too long.
+        return None
+    return None if paging else True
+
+
+def abort_if(allowed: Holds, figures: Figures) -> None:
+    """Break a drill off when clients suffer much more than it claims.
+
+    Raises:
+        CheckError: more than ``PATIENCE`` requests beyond the claim failed.
+    """
+    for verdict in (Verdict.LOST, Verdict.CUT, Verdict.WRONG):
+        limit, seen = getattr(allowed, verdict.value), figures.counts.get(verdict, 0)
+        if limit is not None and seen > limit + PATIENCE:
+            raise CheckError(f"abort rule — {seen} requests {verdict.value}, {limit} allowed — the fault is undone")

@@ -1,0 +1,214 @@
+"""A drill: a fault made on purpose, with what must hold, which alert must fire and which runbook must answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from typing import ClassVar
+
+from runbooks.engine.context import Context
+from runbooks.engine.model import Outcome, Runbook, step
+from runbooks.lib import clients
+from runbooks.lib.drill import answer, health, report, traces
+from runbooks.lib.drill.claims import Expects, Holds, Left
+from runbooks.lib.drill.timeline import Timeline
+from runbooks.lib.traffic import LengthSpread, Profile, Segment, TrafficRun, tenants_of
+
+
+class Drill(Runbook):
+    """Base of all drills; a drill fills in the claims, the fault and how to take it back."""
+
+    lock: ClassVar[str] = "{stack}"
+    risk: ClassVar[str] = "the fault is real; it is undone at the end, on failure and when interrupted"
+    expect: ClassVar[timedelta] = timedelta(minutes=2)
+    deadline: ClassVar[timedelta] = timedelta(minutes=10)
+
+    expects: ClassVar[Expects | None] = None
+    """None when no alert is due; then ``silent_because`` says why."""
+    silent_because: ClassVar[str] = ""
+    steady: ClassVar[Holds] = Holds(first_token_s=2.5)
+    during: ClassVar[Holds] = Holds()
+    after: ClassVar[Holds] = Holds()
+    lasts: ClassVar[timedelta] = timedelta(seconds=10)
+    """How long the fault stays at least."""
+    recovers_within: ClassVar[timedelta] = timedelta(minutes=3)
+    is_short: ClassVar[bool] = False
+    """Whether it is one of the short set that every test run makes."""
+    segments: ClassVar[tuple[Segment, ...]] = (Segment(rate=1.0, seconds=None),)
+    """Requests per second while the drill runs; the last goes on until the end."""
+    tokens: ClassVar[int] = 24
+    """Tokens of each answer."""
+    needs_lab: ClassVar[bool] = False
+    """Whether the fault can be made on simulated hosts or with the lab's own parts only."""
+    needs_api: ClassVar[bool] = True
+    """Whether the API server answers while the fault is in."""
+
+    def fault(self, ctx: Context) -> str:
+        """One sentence: what is done to which target."""
+        raise NotImplementedError
+
+    def inject(self, ctx: Context) -> Outcome:
+        """Make the fault; records whatever ``heal`` needs before it writes."""
+        raise NotImplementedError
+
+    def heal(self, ctx: Context) -> Outcome:
+        """Take the fault back; may run twice, and finds in ``ctx.facts['break_it']`` what was recorded."""
+        raise NotImplementedError
+
+    def left(self, ctx: Context) -> Iterable[Left]:
+        """Capacity that the fault leaves."""
+        return ()
+
+    def judge(self, ctx: Context) -> Iterable[str]:
+        """Further claims that must hold at the end, such as counters back at zero; what is broken."""
+        return ()
+
+    def refusals(self, ctx: Context) -> Iterator[str]:
+        """An unhealthy system, a blast radius above the allowed, a stack that is not for this drill."""
+        if self.needs_lab and clients.of(ctx).plan.target.name != "lab":
+            yield f"{self.command()}: this fault needs the lab's parts, stack {ctx.stack!r} is on another target"
+        yield from health.unhealthy(ctx)
+        for left in self.left(ctx):
+            if said := left.refusal():
+                yield said
+
+    @step("look at the system as it is", writes=False, recheck=True, timeout=timedelta(minutes=4))
+    def look(self, ctx: Context) -> Outcome:
+        """Remember objects, processes, mounts, interfaces and firewall; at the end nothing may differ."""
+        first = ctx.facts.get("look", {}).get("things")
+        if first is None:
+            return Outcome.ok("remembered", things=traces.take(ctx).things)
+        before = traces.Traces(first)
+        # Pods that go take some seconds to be gone; what stays after that was left behind.
+        found: list[str] = ["not looked at"]
+        end = time.monotonic() + health.SETTLE_SECONDS
+        while found and time.monotonic() < end:
+            found = traces.take(ctx).since(before)
+            if found:
+                ctx.sleep(2)
+        return Outcome.fail("left behind: " + "; ".join(found[:5]), left=found) if found else Outcome.ok("as it was")
+
+    @step("steady state under load", writes=False, timeout=timedelta(minutes=3))
+    def be_steady(self, ctx: Context) -> Outcome:
+        """Send requests and see that clients are served as promised; a dry run only asks once."""
+        self.timeline = Timeline()
+        if ctx.dry:
+            return Outcome.ok(
+                f"would send {self.segments[0].rate:g} requests/s for {health.BASELINE_SECONDS} s and judge them"
+            )
+        self.traffic = TrafficRun(self.profile(ctx)).start()
+        begun = time.time()
+        ctx.sleep(health.BASELINE_SECONDS)
+        figures = self.traffic.figures(since=begun)
+        broken = list(self.steady.broken(figures))
+        if broken:
+            self.end_traffic()
+            return Outcome.stop("not steady before the fault: " + "; ".join(broken))
+        self.timeline.add("steady", f"{figures.requests} requests, none failed")
+        return Outcome.ok(f"{figures.requests} requests served", figures=figures)
+
+    @step("make the fault", undo="undo_fault", timeout=timedelta(minutes=3))
+    def break_it(self, ctx: Context) -> Outcome:
+        """Make the fault."""
+        # A resumed run has neither traffic nor timeline of its first process: its claims cannot be judged any more.
+        if not ctx.dry and not hasattr(self, "traffic"):
+            return Outcome.fail("the run that made the load is gone; the fault is undone, begin the drill anew")
+        self.broken_at = time.time()
+        self.timeline.add("fault", self.fault(ctx))
+        return self.inject(ctx)
+
+    @step("alert fires", writes=False, timeout=timedelta(minutes=6))
+    def be_seen(self, ctx: Context) -> Outcome:
+        """Keep the fault in for its time, watch the abort rule, and wait for the alert."""
+        if ctx.dry:
+            return Outcome.ok(f"would wait for {self.expects.alert}" if self.expects else self.silent_because)
+        said = self.silent_because
+        if self.expects:
+            expects = self.expects
+            seen = ctx.until(
+                lambda: self.fired(ctx, expects),
+                timeout=expects.within,
+                what=f"{expects.alert} firing",
+            )
+            said = f"{expects.alert} fired after {time.time() - self.broken_at:.0f} s"
+            self.timeline.add("alert", said)
+            self.seen_labels = dict(seen or {})
+        while (rest := self.broken_at + self.lasts.total_seconds() - time.time()) > 0:
+            self.safe(ctx)
+            ctx.sleep(min(1.0, rest))
+        return Outcome.ok(said)
+
+    @step("runbook answers", writes=False, timeout=timedelta(minutes=3))
+    def be_answered(self, ctx: Context) -> Outcome:
+        """Run the runbook of the alert dry: it must end well and name the fault."""
+        if self.expects is None or ctx.dry:
+            return Outcome.ok(f"would run {self.expects.runbook}" if self.expects else "no alert, no runbook")
+        result = answer.ask(ctx, self.expects, getattr(self, "seen_labels", {}))
+        self.timeline.add("runbook", f"{self.expects.runbook}: {result.said}")
+        return result
+
+    @step("take the fault back", timeout=timedelta(minutes=4))
+    def mend(self, ctx: Context) -> Outcome:
+        """Take the fault back."""
+        outcome = self.heal(ctx)
+        if not ctx.dry:
+            self.healed_at = time.time()
+            self.timeline.add("healed", outcome.said)
+        return outcome
+
+    @step("system recovers", writes=False, timeout=timedelta(minutes=6))
+    def recover(self, ctx: Context) -> Outcome:
+        """Everything is ready again, the alert has resolved, and clients are served as before."""
+        if ctx.dry:
+            return Outcome.ok(f"would wait up to {self.recovers_within.total_seconds():.0f} s for recovery")
+        ctx.until(lambda: health.settled(ctx, self.expects), timeout=self.recovers_within, every=2.0, what="recovery")
+        took = time.time() - self.healed_at
+        self.timeline.add("recovered", f"{took:.0f} s after the fault was taken back")
+        well = time.time()
+        ctx.sleep(health.BASELINE_SECONDS)
+        self.report = self.traffic.stop()
+        broken = [f"during: {said}" for said in self.during.broken(self.report.window(self.broken_at, well))]
+        broken += [f"after: {said}" for said in self.after.broken(self.report.window(well, time.time()))]
+        broken += self.judge(ctx)
+        report.write(ctx, self, broken)
+        return Outcome.fail("; ".join(broken)) if broken else Outcome.ok(f"recovered after {took:.0f} s")
+
+    def undo_fault(self, ctx: Context) -> Outcome:
+        """Undo of the fault, in whichever process: after a failure, a signal, a kill."""
+        self.end_traffic()
+        return self.heal(ctx)
+
+    def end_traffic(self) -> None:
+        """Stop the load if this process made one."""
+        if traffic := getattr(self, "traffic", None):
+            traffic.stop(drain=0)
+
+    def safe(self, ctx: Context) -> None:
+        """The abort rule: end at once when clients suffer more than the drill allows.
+
+        Raises:
+            CheckError: they do.
+        """
+        health.abort_if(self.during, self.traffic.figures(since=self.broken_at))
+
+    def fired(self, ctx: Context, expects: Expects) -> Mapping[str, str] | None:
+        """Labels of the alert once it fires; its absence is no answer, an unreachable Prometheus is none either."""
+        self.safe(ctx)
+        firing = clients.of(ctx).prometheus.firing(expects.alert, **expects.labels)
+        return firing[0].labels if firing else None
+
+    def profile(self, ctx: Context) -> Profile:
+        """The load: every model that real hosts serve, every tenant."""
+        c = clients.of(ctx)
+        served = [model.name for model in c.plan.models if not model.pool.simulated]
+        return Profile(
+            url=c.gateway.url,
+            models=dict.fromkeys(served, 1.0),
+            segments=self.segments,
+            tenants=tenants_of(ctx.stack),
+            prompt=LengthSpread.of("uniform:8:32"),
+            output=LengthSpread.of(str(self.tokens)),
+            exact=True,
+            timeout_seconds=60,
+        )

@@ -1,0 +1,84 @@
+"""The last result of each drill, and the page that shows alert → runbook → drill → result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from infra.catalog.alerts import ALERTS
+
+if TYPE_CHECKING:
+    from runbooks.engine.result import Result
+
+
+def keep(file: Path, result: Result) -> None:
+    """Put a result in the place of the drill's last one, and render the page beside the file."""
+    known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    known[result.runbook] = _row(result)
+    ordered = dict(sorted(known.items()))
+    file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
+    file.with_suffix(".md").write_text(render(ordered), encoding="utf-8")
+
+
+def _row(result: Result) -> dict[str, Any]:
+    told = result.folder / "drill.json"
+    report: Mapping[str, Any] = json.loads(told.read_text(encoding="utf-8")) if told.exists() else {}
+    counts = report.get("traffic", {}).get("counts", {})
+    return {
+        "at": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "result": "passed" if result.exit == 0 else result.exit.name.lower().replace("_", " "),
+        "alert": report.get("alert"),
+        "seconds_to_alert": report.get("seconds_to_alert"),
+        "seconds_to_recovered": report.get("seconds_to_recovered"),
+        "requests": sum(counts.values()),
+        "failed": sum(counts.get(verdict, 0) for verdict in ("lost", "cut", "wrong")),
+        "seconds": round(result.seconds),
+    }
+
+
+def render(known: Mapping[str, Mapping[str, Any]]) -> str:
+    """The page: drills with what they came to, and alerts with what answers and what proves them."""
+    head = "| drill | result | alert | fired after | recovered after | requests | failed | took | on |\n"
+    lines = [
+        "# Results",
+        "",
+        "Written by `runbook drill --all --lab --yes --results RESULTS.json`; not edited by hand.",
+        "",
+        head + "|" + " --- |" * 9,
+        *(_drill_line(name, row) for name, row in known.items()),
+        "",
+        "| alert | severity | runbook | drill | last result |",
+        "|" + " --- |" * 5,
+        *_alert_lines(known),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _drill_line(name: str, row: Mapping[str, Any]) -> str:
+    cells = (
+        f"`{name.removeprefix('drills/')}`",
+        row["result"],
+        row["alert"] or "none due",
+        _seconds(row["seconds_to_alert"]),
+        _seconds(row["seconds_to_recovered"]),
+        str(row["requests"]),
+        str(row["failed"]),
+        _seconds(row["seconds"]),
+        row["at"],
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _alert_lines(known: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    for alert in ALERTS.values():
+        row = known.get(f"drills/{alert.drill}") if alert.drill else None
+        last = row["result"] if row else "promtool only"
+        drill = f"`{alert.drill}`" if alert.drill else "—"
+        yield f"| [{alert.name}](runbooks/{alert.name}.md) | {alert.severity} | `{alert.runbook}` | {drill} | {last} |"
+
+
+def _seconds(value: float | None) -> str:
+    return "—" if value is None else f"{value:.0f} s"

@@ -1,0 +1,35 @@
+"""What happened when, for the report of a drill."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import Literal
+
+Kind = Literal["steady", "fault", "alert", "runbook", "healed", "recovered"]
+"""Stations of a drill, in the order in which they should come."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One station."""
+
+    at: float
+    """Wall clock (s since the epoch)."""
+    kind: Kind
+    said: str
+
+
+@dataclass
+class Timeline:
+    """All stations of one drill so far."""
+
+    events: list[Event] = field(default_factory=list)
+
+    def add(self, kind: Kind, said: str) -> None:
+        """Note one, now."""
+        self.events.append(Event(time.time(), kind, said))
+
+    def at(self, kind: Kind) -> float | None:
+        """When a station was reached first (s since the epoch); None if it was not."""
+        return next((event.at for event in self.events if event.kind == kind), None)

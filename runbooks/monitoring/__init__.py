@@ -1,0 +1,1 @@
+"""Runbooks for metrics and alerts themselves."""
