@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from infra.errors import CheckError
-from lab import engine, env, first_request, images, keys, packages, paths, preflight, stack, toolchain
+from lab import engine, env, first_request, gateway_certificate, images, keys, packages, paths, preflight, stack, toolchain
 from lab.cluster import namespace, registry
 from lab.cluster.hosts import HOSTS
 from lab.cluster.start import start
@@ -81,7 +81,8 @@ class Up:
         real = () if self.simulated else ("engine", "load images")
         yield Step("pulumi up", partial(stack.up, simulated=self.simulated), after=("stack", "fleet", *real))
         if not self.simulated:
-            yield Step("first request", self._ask, after=("pulumi up",))
+            yield Step("gateway certificate", gateway_certificate.apply, after=("pulumi up",))
+            yield Step("first request", self._ask, after=("gateway certificate",))
 
     def _tools(self, report: Report) -> str:
         wanted = [tool for tool in toolchain.TOOLS if self._needs(tool.name)]

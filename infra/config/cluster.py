@@ -23,6 +23,7 @@ class Cluster(Frozen):
     kubeconfig: str = ""
     """Path of a kubeconfig; relative to the clone. Empty: what KUBECONFIG says."""
     ssh_config: str = ""
-    """Path of an ssh configuration that names the hosts; relative to the clone. Empty: that of the user."""
+    """Path of an ssh configuration that names the hosts; relative to the clone. Empty: the lab's own,
+    on other targets the user's."""
     protected: bool = False
     """Whether a runbook or drill acts here only for who types the stack's name."""

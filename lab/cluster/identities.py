@@ -53,8 +53,18 @@ def identities(network: Network) -> tuple[Identity, ...]:
     )
     if network.simulated:
         return control_plane
-    shared = (Identity("kube-proxy", "ca", "system:kube-proxy"), Identity("coredns", "ca", "railwright:coredns"))
+    shared = (
+        Identity("kube-proxy", "ca", "system:kube-proxy"),
+        Identity("coredns", "ca", "railwright:coredns"),
+        _gateway(network),
+    )
     return control_plane + tuple(_kubelet(network, host) for host in HOSTS) + shared
+
+
+def _gateway(network: Network) -> Identity:
+    """What clients of the gateway see when they come by https."""
+    ips = (*(network.address_of(host) for host in HOSTS), "127.0.0.1")
+    return Identity("gateway", "ca", "gateway", dns=("localhost", "gateway.gateway.svc"), ips=ips, calls=False)
 
 
 def _kubelet(network: Network, host: Host) -> Identity:

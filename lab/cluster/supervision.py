@@ -181,6 +181,7 @@ class Supervisor:
         return stopped
 
     def stop(self, name: str) -> None:
-        """End one part and keep it ended."""
-        if self.processes()[name].state in ("RUNNING", "STARTING", "BACKOFF"):
+        """End one part and keep it ended; one that a lab of an older edition does not have is ended already."""
+        process = self.processes().get(name)
+        if process and process.state in ("RUNNING", "STARTING", "BACKOFF"):
             self._call("stopProcess", name)

@@ -109,8 +109,8 @@ class Stack:
     @cached_property
     def ssh_config(self) -> Path:
         """Configuration of ssh; need not exist."""
-        named = self.config.cluster.ssh_config
-        return self.root / Path(named).expanduser() if named else Path("~/.ssh/config").expanduser()
+        usual = ".lab/ssh_config" if self.config.cluster.target == "lab" else "~/.ssh/config"
+        return self.root / Path(self.config.cluster.ssh_config or usual).expanduser()
 
     @cached_property
     def api_host(self) -> str:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 4.0
 """Between two looks at the tokens of an engine (s). Source: a step of a full batch takes well under a second."""
 
+HELPS = ("replace_pod", "restart")
+"""Values of ``do`` that bring a hung engine back; a restart where several hang."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
@@ -56,10 +59,10 @@ def _judge(pod: Pod, before: Pulse | None, after: Pulse | None) -> Iterator[Find
     silent = before is None or (before.running > 0 and after is None)
     if silent:
         said = f"engine of pod {pod} hangs: its container runs and answers nothing"
-        yield Finding("hung", said, since, ("replace_pod",), pod.name)
+        yield Finding("hung", said, since, HELPS, pod.name)
     elif before is not None and after is not None and after.running > 0 and after.tokens <= before.tokens:
         said = f"pod {pod} takes requests and gives no token: {after.running:g} run, none in {PAUSE_SECONDS:g} s"
-        yield Finding("hung", said, since, ("replace_pod",), pod.name)
+        yield Finding("hung", said, since, HELPS, pod.name)
 
 
 def _runs(ctx: Context, pod: Pod) -> bool:

@@ -90,7 +90,9 @@ def _rest(times: Times, promised: Objectives | None) -> Iterator[Finding]:
     if promised is None:
         return
     if times.token is not None and times.token > promised.token_s:
-        said = f"each token takes {times.token:.3f} s (P99), {promised.token_s:g} s promised: batches too large or hosts slow"
+        said = (
+            f"each token takes {times.token:.3f} s (P99), {promised.token_s:g} s promised: large batches or slow hosts"
+        )
         yield Finding("tokens", said, None, ("scale_up", "shed_tier", "roll_back"))
     elif times.engine_whole is not None and times.engine_whole > promised.latency_s:
         said = f"whole answers take {times.engine_whole:.2f} s (P99) in the engine, {promised.latency_s:g} s promised"

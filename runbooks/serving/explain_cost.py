@@ -50,8 +50,8 @@ class ExplainCost(Background, Silence):
         prometheus, chosen = clients.of(ctx).prometheus, {target.name for target in ctx.targets}
         prices = prometheus.samples("model:usd_per_million_tokens:mean", needs=("plan:usd_per_hour:sum",))
         idle = prometheus.samples("model:idle_usd_per_hour:sum", needs=("plan:usd_per_hour:sum",))
-        limits = {one.labels["model"]: one.value for one in
-                  prometheus.samples("plan:usd_per_million_tokens:limit", needs=("plan:usd_per_hour:sum",))}  # fmt: skip
+        allowed = prometheus.samples("plan:usd_per_million_tokens:limit", needs=("plan:usd_per_hour:sum",))
+        limits = {one.labels["model"]: one.value for one in allowed}
         found = [
             Finding("dear", f"a million tokens of model {name} cost {one.value:.2f} USD, {limits[name]:g} USD allowed")
             for one in prices
@@ -67,8 +67,8 @@ class ExplainCost(Background, Silence):
     @step("how much of the capacity is used", writes=False)
     def use(self, ctx: Context) -> Outcome:
         """Compare running requests with the places that are paid for."""
-        running = {one.labels["model"]: one.value for one in
-                   clients.of(ctx).prometheus.vector("max by (model) (avg_over_time(model:requests_running:sum[1h]))")}  # fmt: skip
+        expression = "max by (model) (avg_over_time(model:requests_running:sum[1h]))"
+        running = {one.labels["model"]: one.value for one in clients.of(ctx).prometheus.vector(expression)}
         found = []
         for target in ctx.targets:
             plan = scaling.planned(ctx, target.name)
@@ -95,9 +95,7 @@ class ExplainCost(Background, Silence):
         refused = prometheus.samples(
             'sum(increase(envoy_railwright_responses{code="401"}[1h])) > 0', needs=("cluster:tenants_active_1h:count",)
         )
-        found = [Finding("gone", f"tenant {one.labels['tenant']} has not asked for an hour", None, (), one.labels["tenant"])
-                 for one in gone]  # fmt: skip
-        found += [
-            Finding("refused", f"{one.value:.0f} requests within an hour had no valid key (401)") for one in refused
-        ]
+        names = [one.labels["tenant"] for one in gone]
+        found = [Finding("gone", f"tenant {name} has not asked for an hour", None, (), name) for name in names]
+        found += [Finding("refused", f"{one.value:.0f} requests of an hour had no valid key (401)") for one in refused]
         return told(found, "every tenant of the last day has asked within the hour")

@@ -11,7 +11,7 @@ from pydantic import Field
 from infra.plan.manifests.model import NAMESPACE
 from runbooks.engine.model import Outcome, Target, step
 from runbooks.lib import clients, scaling
-from runbooks.lib.diagnosis import Background, given, replicas, responses, told
+from runbooks.lib.diagnosis import Background, Finding, given, replicas, responses, told
 from runbooks.lib.mitigations import ReplacePod, Restart, RollBack, ScaleUp, ShedTier, Silence
 from runbooks.serving import _pulse
 from runbooks.serving._model import ShedInputs
@@ -45,17 +45,10 @@ class ExplainErrors(Background, ReplacePod, Restart, RollBack, ScaleUp, ShedTier
         """The models that are looked at."""
         yield from (Target("model", plan.name) for plan in _models(ctx))
 
-    @step("what fails", writes=False)
-    def failures(self, ctx: Context) -> Outcome:
-        """Count failures by cause, and cut answers, as the gateway saw them."""
-        who = {"model": given(ctx).model, "tenant": given(ctx).tenant}
-        found = [*responses.failures(ctx, **who), *responses.cuts(ctx, **who)]
-        return told(found, f"no request failed and none was cut within {responses.window(ctx)}")
-
     @step("what is wrong with the replicas", writes=False)
     def states(self, ctx: Context) -> Outcome:
         """Look at replicas, pods and hosts of each model."""
-        kube, found = clients.of(ctx).kube, []
+        kube, found = clients.of(ctx).kube, list[Finding]()
         for plan in _models(ctx):
             pods = kube.pods.of_model(plan.name, deleting=True)
             found += replicas.missing(kube.deployments.get(NAMESPACE, plan.name), plan.model.replicas)
@@ -71,6 +64,13 @@ class ExplainErrors(Background, ReplacePod, Restart, RollBack, ScaleUp, ShedTier
                  for one in _pulse.hung(ctx, kube.pods.of_model(plan.name), plan.engine.port)]  # fmt: skip
         return told(found, "every engine that runs answers by way of the API server; if the gateway cannot reach it, "
                            "the network between them is cut")  # fmt: skip
+
+    @step("what fails", writes=False)
+    def failures(self, ctx: Context) -> Outcome:
+        """Count failures by cause, and cut answers, as the gateway saw them."""
+        who = {"model": given(ctx).model, "tenant": given(ctx).tenant}
+        found = [*responses.failures(ctx, **who), *responses.cuts(ctx, **who)]
+        return told(found, f"no request failed and none was cut within {responses.window(ctx)}")
 
 
 def _models(ctx: Context) -> list[ModelPlan]:

@@ -39,22 +39,19 @@ class FreeKvCache(OfModel, ScaleUp, ShedTier, ReplacePod, RollBack, Silence):
     @step("how full the cache of each replica is", writes=False)
     def fill(self, ctx: Context) -> Outcome:
         """Compare replicas; a full cache with no request in the batch is a leak."""
-        prometheus, model = clients.of(ctx).prometheus, given(ctx).model
-        used = {
-            one.labels.get("pod", ""): one.value
-            for one in prometheus.vector('max by (pod) (vllm:kv_cache_usage_perc{model="$model"})', model=model)
-        }
-        running = {one.labels.get("pod", ""): one.value
-                   for one in prometheus.vector('sum by (pod) (vllm:num_requests_running{model="$model"})', model=model)}  # fmt: skip
+        model = given(ctx).model
+        used = _by_pod(ctx, 'max by (pod) (vllm:kv_cache_usage_perc{model="$model"})')
+        running = _by_pod(ctx, 'sum by (pod) (vllm:num_requests_running{model="$model"})')
         since = measures.since(ctx, 'max(vllm:kv_cache_usage_perc{model="$model"}) > $full', model=model, full=FULL)
-        found = [
-            Finding("leak", f"the cache of pod {pod} is {part:.0%} full and no request runs", since, ("replace_pod",), pod)
-            if running.get(pod, 0) == 0
-            else Finding("full", f"the cache of pod {pod} is {part:.0%} full, {running[pod]:g} requests run", since,
-                         ("scale_up", "shed_tier"), pod)
-            for pod, part in used.items()
-            if part >= FULL
-        ]  # fmt: skip
+        found = []
+        for pod, part in used.items():
+            if part < FULL:
+                continue
+            leaks = running.get(pod, 0) == 0
+            what = "no request runs: it leaks" if leaks else f"{running[pod]:g} requests run"
+            offers = ("replace_pod",) if leaks else ("scale_up", "shed_tier")
+            said = f"the cache of pod {pod} is {part:.0%} full, {what}"
+            found.append(Finding("leak" if leaks else "full", said, since, offers, pod))
         if len(used) > 1 and max(used.values()) - min(used.values()) > UNEVEN:
             least, most = min(used, key=lambda p: used[p]), max(used, key=lambda p: used[p])
             found.append(Finding("uneven", f"pod {most} is {used[most]:.0%} full and pod {least} {used[least]:.0%}"))
@@ -86,3 +83,13 @@ class FreeKvCache(OfModel, ScaleUp, ShedTier, ReplacePod, RollBack, Silence):
         )
         length = f"prompts have {mean:.0f} tokens on average" if mean is not None else "nothing was answered lately"
         return told(tenants(ctx), f"{length}; no tenant stands out")
+
+
+def _by_pod(ctx: Context, expression: str) -> dict[str, float]:
+    """A value per pod of the model.
+
+    Raises:
+        Unknown: no pod gives it.
+    """
+    found = clients.of(ctx).prometheus.vector(expression, model=given(ctx).model)
+    return {one.labels.get("pod", ""): one.value for one in found}

@@ -55,7 +55,14 @@ def test_hanging_up_leaves_nothing_running() -> None:
     )
     report = TrafficRun(profile).start().stop_when_over()
     assert report.counts[Verdict.ABORTED] == report.sent > 5
-    calm = Profile(**{**dict(profile), "abort_share": 0.0, "output": LengthSpread.of("8"), "segments": (Segment(rate=4, seconds=1),)})
+    calm = Profile(
+        **{
+            **dict(profile),
+            "abort_share": 0.0,
+            "output": LengthSpread.of("8"),
+            "segments": (Segment(rate=4, seconds=1),),
+        }
+    )
     after = eventually(lambda: _all_ok(TrafficRun(calm).start().stop_when_over()), seconds=20)
     assert after
 

@@ -85,7 +85,10 @@ def test_nobody_there_is_lost_and_then_well_again() -> None:
 
 def test_arrivals_wait_for_no_answer() -> None:
     """A server that hangs does not slow the arrivals down: the loop is open."""
-    with standing_in() as server, TrafficRun(profile(server.url("hangs"), segments=(Segment(rate=50, seconds=1),))) as run:
+    with (
+        standing_in() as server,
+        TrafficRun(profile(server.url("hangs"), segments=(Segment(rate=50, seconds=1),))) as run,
+    ):
         time.sleep(1.1)
         now = run.snapshot()
     assert (now.sent, now.open, now.sent) == (50, 50, now.open + sum(now.counts.values()))
@@ -134,7 +137,8 @@ def test_the_driver_runs_within_a_loop() -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "code"), [("none", 0), ("two answers mixed", 1), ("connection breaks", 1), ("500", 4), ("refused with 429", 4)]
+    ("behaviour", "code"),
+    [("none", 0), ("two answers mixed", 1), ("connection breaks", 1), ("500", 4), ("refused with 429", 4)],
 )
 def test_the_command_ends_as_it_found(behaviour: str, code: int, tmp_path: Path) -> None:
     """Exit codes: 0 well, 1 failed requests, 4 nothing answered; with JSON and a page that needs no other file."""

@@ -47,7 +47,9 @@ class StandIn:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
                 path = head.split(b" ", 2)[1].decode()
-                length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0)
+                length = next(
+                    (int(line[15:]) for line in head.lower().split(b"\r\n") if line[:15] == b"content-length:"), 0
+                )
                 body = json.loads(await reader.readexactly(length)) if length else {}
                 behaviour = unquote(path.split("/")[1])
                 await self._answer(writer, behaviour, body)
@@ -71,8 +73,10 @@ class StandIn:
 
     async def _stream(self, writer: asyncio.StreamWriter, behaviour: str, body: dict[str, Any]) -> None:
         kind = "text/html" if behaviour == "another content type" else "text/event-stream"
-        writer.write(f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nx-request-id: r-1\r\ntransfer-encoding: chunked\r\n\r\n".encode())
-        events = FAULTS[behaviour][2](answer(tokens=body["max_tokens"])) if behaviour in FAULTS else answer(tokens=body["max_tokens"])
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\nx-request-id: r-1\r\n"
+        writer.write(f"{head}transfer-encoding: chunked\r\n\r\n".encode())
+        events = answer(tokens=body["max_tokens"])
+        events = FAULTS[behaviour][2](events) if behaviour in FAULTS else events
         pieces = [encode([event]) for event in events]
         if behaviour == "byte by byte":
             data = b"".join(pieces)
@@ -93,7 +97,9 @@ class StandIn:
         tokens = body["max_tokens"] - (behaviour == "too short")
         choice = {"index": 0, "message": {"content": "x"}, "text": "x", "finish_reason": "length"}
         usage = {"prompt_tokens": 5, "completion_tokens": tokens}
-        await self._json(writer, 200, {"model": "tiny", "choices": [choice], "usage": usage}, is_cut=behaviour == "connection breaks")
+        await self._json(
+            writer, 200, {"model": "tiny", "choices": [choice], "usage": usage}, is_cut=behaviour == "connection breaks"
+        )
 
     async def _json(self, writer: asyncio.StreamWriter, status: int, body: Any, *, is_cut: bool = False) -> None:
         data = json.dumps(body).encode()

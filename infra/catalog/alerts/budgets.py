@@ -36,7 +36,7 @@ def _expr(burn: Burn) -> str:
     # Clamped, as a small promise times a large factor is more than everything and would never be reached.
     limit = "on (model, slo) group_left () clamp_max(<factor> * plan:error_budget:ratio, 0.95)"
     # Few requests: the share says little, so a number of bad ones must be behind it.
-    enough = f"avg_over_time(slo:bad:rate[<{burn.long}>]) * <{burn.long}:s> >= <failures>"
+    enough = f"sum_over_time(slo:bad:rate[<{burn.long}>]) * <step> >= <failures>"
     both = f"slo:errors:ratio_{burn.long} > {limit} and on (model, slo) slo:errors:ratio_{burn.short} > {limit}"
     return f"{both} and on (model, slo) {enough}"
 
@@ -48,8 +48,8 @@ def _alerts() -> Iterator[Alert]:
             burn.name, burn.severity, "service", hold="0s", expr=_expr(burn),
             limits={"factor": burn.factor, "failures": 5}, labels={"window": burn.long},
             summary="{{ $labels.model }} spends its error budget for {{ $labels.slo }} <factor> times too fast",
-            description="{{ $value | humanizePercentage }} of the events of the last <" + burn.long + "> broke the promise,"
-                        " and it still goes on.",
+            description="{{ $value | humanizePercentage }} of the events of the last <" + burn.long
+                        + "> broke the promise, and it still goes on.",
             runbook="serving/explain_latency", drill="cut_network" if fast else "",
             no_drill="" if fast else "its windows are hours even at the lab's pace",
             source="The Site Reliability Workbook, chapter 5, for a budget of 30 days",

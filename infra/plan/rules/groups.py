@@ -40,6 +40,8 @@ def rules(plan: Plan) -> list[Group]:
 def _figures(plan: Plan, watched: ObservabilityPlan) -> dict[str, float | str]:
     return {
         "idle_tokens_per_s": watched.idle_tokens_per_s,
+        # Seconds between two evaluations of a rule; Prometheus is told the same.
+        "step": watched.scrape_interval,
         # Two scrapes more than an answer may take, so that its start and its end were seen.
         "longest": duration(plan.gateway.longest_answer + 2 * watched.scrape_interval),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from runbooks.engine.model import Outcome, Runbook, step
@@ -18,6 +19,12 @@ SUSPECT = timedelta(hours=1)
 
 SHOWN = 3
 """Changes or differences that are told (count)."""
+
+LONGEST = 200
+"""Longest sentence about one difference; the whole of it is in the object (characters)."""
+
+BACKGROUND = ("change", "old change", "drift")
+"""Kinds of findings that are no faults by themselves."""
 
 
 class Background(Runbook):
@@ -60,7 +67,7 @@ def _changes(every: Sequence[changes.Change], now: datetime, about: str) -> list
 def _differences(every: Sequence[drift.Difference]) -> list[Finding]:
     more = f"and {len(every) - SHOWN} more" if len(every) > SHOWN else ""
     result = [
-        Finding("drift", str(one), None, ("roll_back",) if one.kind == "Deployment" else (), one.name)
+        Finding("drift", shorten(str(one), LONGEST), None, ("roll_back",) if one.kind == "Deployment" else (), one.name)
         for one in every[:SHOWN]
     ]
     return [*result, Finding("drift", more)] if more else result

@@ -173,16 +173,20 @@ class Api:
             Unknown: no answer within the time.
         """
         import httpx2
+        from httpx2.websockets import HTTPXWSException, WebSocketUpgradeError
 
         who = f"exec in pod {namespace}/{pod}: {' '.join(argv)}"
         options = {"namespace": namespace, "container": container or None, "command": list(argv)}
         try:
             answer = self._lightkube.exec(pod, stdout=True, stderr=True, timeout=timeout, **options)  # type: ignore[arg-type]  # the options of exec, all named
-        except httpx2.TimeoutException as error:
+        except (httpx2.TimeoutException, TimeoutError) as error:
             raise Unknown(f"{who} — no answer within {timeout:g} s — see whether the pod's host works") from error
-        except httpx2.HTTPStatusError as error:
-            raise Refused(f"{who} — refused: {error}", error.response.status_code if error.response else 0) from error
-        except httpx2.HTTPError as error:
+        except (httpx2.HTTPStatusError, WebSocketUpgradeError) as error:
+            status = error.response.status_code if error.response is not None else 0
+            if status >= 500:
+                raise Unknown(f"{who} — the API server gets no answer ({error}) — see the pod's kubelet") from error
+            raise Refused(f"{who} — refused: {error}", status) from error
+        except (httpx2.HTTPError, HTTPXWSException) as error:
             raise Unknown(f"{who} — the connection failed ({error}) — see whether the pod's host works") from error
         return Result(answer.exit_code, str(answer.stdout or ""), str(answer.stderr or ""))
 

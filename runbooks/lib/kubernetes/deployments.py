@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 RESTARTED = "railwright.dev/restarted-at"
 """Annotation on a template whose change replaces all pods; not kubectl's own, so that each can be told apart."""
 
+RETRY = timedelta(seconds=10)
+"""How long a write that collides with the controller's is tried again."""
+
 
 @dataclass(frozen=True)
 class Deployments:
@@ -75,13 +78,18 @@ class Deployments:
         who, path = f"deployment {namespace}/{name}", self._path(namespace, name)
         if not may(self.ctx, f"put another pod template on {who}"):
             return
-        live = self.api.ask(path)
-        live["spec"]["template"] = dict(template)
-        live["metadata"].pop("managedFields", None)
-        try:
-            written = self.api.send("PUT", path, live)
-        except Conflict as error:
-            raise CheckError(f"{who} — somebody else changed it at the same moment — look, and try again") from error
+        before = self.api.ask(path)["spec"]["template"]
+
+        def put() -> Object:
+            live = self.api.ask(path)
+            if live["spec"]["template"] != before:
+                raise CheckError(f"{who} — somebody else changed it at the same moment — look, and try again")
+            live["spec"]["template"] = dict(template)
+            live["metadata"].pop("managedFields", None)
+            return self.api.send("PUT", path, live)
+
+        # The controller writes its status all the while, which makes a version old without a change of the template.
+        written = self.ctx.retry(put, on=Conflict, timeout=RETRY, every=0.2)
         if self.api.ask(path)["spec"]["template"] != written["spec"]["template"]:
             raise CheckError(f"{who} — its template is another than the one just written — see who writes it")
 

@@ -35,11 +35,11 @@ class Remedy(Runbook):
         """Namespace and name of the Deployment that it is about; None where there is none."""
         return None
 
-    def unfit(self, ctx: Context, do: str) -> Outcome | None:
-        """Stop before a write that does not fit what was found; None when it does."""
+    def fit(self, ctx: Context, do: str) -> Outcome:
+        """Go on if ``do`` fits what was found, stop if not; for a step that reads, before the one that writes."""
         fits = wanted(ctx)
         if do in fits:
-            return None
+            return Outcome.ok(f"{do} fits what was found")
         instead = ", ".join(sorted(fits & set(type(self).choices()))) or "nothing"
         return Outcome.stop(f"{do} does not help against what was found; what does: {instead}")
 

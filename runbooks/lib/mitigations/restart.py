@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from infra.errors import ConfigError
-from runbooks.engine.model import Outcome, step
+from runbooks.engine.model import Outcome, Verdict, step
 from runbooks.lib import clients
 from runbooks.lib.diagnosis.finding import findings
 from runbooks.lib.mitigations.remedy import Remedy, chosen
@@ -28,13 +28,16 @@ class Restart(Remedy):
         if do == "restart" and self.workload(ctx) is None:
             yield "restart — it is not told of what — name the model"
 
+    @step("see that a restart helps", writes=False, only="restart")
+    def restart_fits(self, ctx: Context) -> Outcome:
+        """Stop before the write if nothing calls for it."""
+        return self.fit(ctx, "restart")
+
     # Nothing to undo: the new pods are made of the same template as the old ones.
     @step("replace all pods, one after the other", only="restart", timeout=timedelta(minutes=20))
     def restart(self, ctx: Context) -> Outcome:
         """Mark the template and wait until the Deployment has settled."""
-        about = self.workload(ctx)
-        if (unfit := self.unfit(ctx, "restart")) is not None or about is None:
-            return unfit or Outcome.stop("restart of what is not told")
+        about = self.workload(ctx) or ("", "")
         deployments = clients.of(ctx).kube.deployments
         ctx.record(restarted=list(about))
         deployments.restart(*about)
@@ -55,14 +58,19 @@ class ReplacePod(Remedy):
         if pod is not None and not pod.owner:
             yield f"pod {pod} — has no controller that would bring it back — move it by hand"
 
+    @step("see which pod is at fault", writes=False, only="replace_pod")
+    def replace_pod_fits(self, ctx: Context) -> Outcome:
+        """Stop before the write if no pod is at fault, or if it is not told which of several."""
+        fits = self.fit(ctx, "replace_pod")
+        if fits.verdict is not Verdict.OK:
+            return fits
+        return Outcome.ok(f"pod {chosen(ctx, 'pod') or _only(ctx)} is at fault")
+
     # Nothing to undo: its controller has made an equal pod, and the old one cannot be had again.
     @step("replace the pod at fault", only="replace_pod", timeout=timedelta(minutes=20))
     def replace_pod(self, ctx: Context) -> Outcome:
         """Delete it and wait until the Deployment has all its replicas again."""
-        about = self.workload(ctx)
-        if (unfit := self.unfit(ctx, "replace_pod")) is not None or about is None:
-            return unfit or Outcome.stop("the pod of what is not told")
-        kube = clients.of(ctx).kube
+        kube, about = clients.of(ctx).kube, self.workload(ctx) or ("", "")
         name = chosen(ctx, "pod") or _only(ctx)
         pod = kube.pods.find(about[0], name)
         if pod is None:

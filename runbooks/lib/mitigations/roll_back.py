@@ -31,13 +31,16 @@ class RollBack(Remedy):
                 "change the stack file and run `pulumi up`"
             )
 
+    @step("see that a rollback helps", writes=False, only="roll_back")
+    def roll_back_fits(self, ctx: Context) -> Outcome:
+        """Stop before the write if nothing calls for it."""
+        return self.fit(ctx, "roll_back")
+
     @step("put the template of before the last change back", only="roll_back", undo="roll_forward",
           timeout=timedelta(minutes=20))  # fmt: skip
     def roll_back(self, ctx: Context) -> Outcome:
         """Write the earlier template and wait until the Deployment has settled."""
-        about = self.workload(ctx)
-        if (unfit := self.unfit(ctx, "roll_back")) is not None or about is None:
-            return unfit or Outcome.stop("roll_back of what is not told")
+        about = self.workload(ctx) or ("", "")
         previous = rollback.find(ctx, *about)
         if previous is None:
             return Outcome.stop(f"deployment {'/'.join(about)} — nothing was before it")

@@ -49,11 +49,16 @@ class ShedTier(Remedy):
         """The tier: the input ``tier``, else the one that is worth least."""
         return chosen(ctx, "tier") or least(tiers(ctx))
 
+    @step("see that shedding helps", writes=False, only="shed_tier")
+    def shed_tier_fits(self, ctx: Context) -> Outcome:
+        """Stop before the write if nothing calls for it, or if a gateway pod does not answer."""
+        for pod in clients.of(ctx).kube.pods.of_gateway():
+            read(ctx, pod.name, self.shed_which(ctx))
+        return self.fit(ctx, "shed_tier")
+
     @step("shed a tier at the gateway", only="shed_tier", undo="serve_tier", timeout=timedelta(minutes=2))
     def shed_tier(self, ctx: Context) -> Outcome:
         """Set the share on every gateway pod, and read it back."""
-        if (unfit := self.unfit(ctx, "shed_tier")) is not None:
-            return unfit
         tier, percent = self.shed_which(ctx), int(getattr(given(ctx), "percent", 100))
         pods = [pod.name for pod in clients.of(ctx).kube.pods.of_gateway()]
         before = {name: read(ctx, name, tier) for name in pods}

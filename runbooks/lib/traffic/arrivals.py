@@ -23,6 +23,11 @@ class Stretch(Protocol):
         """How long (s); None: without end."""
 
 
+def seeded(seed: int, purpose: str) -> random.Random:
+    """Chance that can be repeated, apart for each purpose so that one does not disturb another."""
+    return random.Random(f"{seed}/{purpose}")  # noqa: S311  guards nothing
+
+
 def due_times(stretches: Sequence[Stretch], arrivals: Arrivals, rng: random.Random) -> Iterator[float]:
     """Yield when each request is due (s after the start), in order.
 

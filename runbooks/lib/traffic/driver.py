@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from infra.errors import ConfigError
-from runbooks.lib.traffic.arrivals import due_times
+from runbooks.lib.traffic.arrivals import due_times, seeded
 from runbooks.lib.traffic.ask import Ask
 from runbooks.lib.traffic.connection import session
 from runbooks.lib.traffic.files import allow_open
@@ -70,8 +69,7 @@ class Driver:
         self.begun = 0.0
         """Wall clock of the start (s since 1970)."""
         self._requests = Requests(profile)
-        rng = random.Random(f"{profile.seed}/arrivals")  # noqa: S311  repeatable, guards nothing
-        self._due = due_times(profile.segments, profile.arrivals, rng)
+        self._due = due_times(profile.segments, profile.arrivals, seeded(profile.seed, "arrivals"))
         self._next = next(self._due, None)
         lengths = [segment.seconds for segment in profile.segments]
         self._seconds = None if lengths[-1] is None else sum(length or 0.0 for length in lengths)

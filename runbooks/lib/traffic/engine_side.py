@@ -13,7 +13,7 @@ from infra.errors import Unknown
 if TYPE_CHECKING:
     from runbooks.lib.traffic.report import Report
 
-FIRST_TOKEN = "vllm:time_to_first_token_seconds"  # noqa: S105  a metric's name
+HISTOGRAM = "vllm:time_to_first_token_seconds"
 """The engine's histogram of the time to the first token. Source: vLLM 0.32, v1/metrics/loggers."""
 
 PATIENCE = 90.0
@@ -88,27 +88,25 @@ def _scraped(model: str, end: float, query: Query, sleep: Callable[[float], None
     """Wait for a scrape after the end; when it was."""
     waited = 0.0
     while waited <= PATIENCE:
-        rows = query(f"max(timestamp({FIRST_TOKEN}_count{_of(model)}))", end + waited)
+        rows = query(f"max(timestamp({HISTOGRAM}_count{_of(model)}))", end + waited)
         if rows and rows[0][1] >= end:
             return rows[0][1]
         sleep(1.0)
         waited += 1.0
     raise Unknown(
-        f"{FIRST_TOKEN} of {model!r} — Prometheus has no value from after the run within {PATIENCE:g} s — "
+        f"{HISTOGRAM} of {model!r} — Prometheus has no value from after the run within {PATIENCE:g} s — "
         "check that it scrapes the engine"
     )
 
 
 def _buckets(model: str, start: float, end: float, query: Query) -> list[tuple[float, float]]:
     """How many first tokens came within each edge during the run: counters at its end less those at its start."""
-    total = f"sum by (le) ({FIRST_TOKEN}_bucket{_of(model)})"
+    total = f"sum by (le) ({HISTOGRAM}_bucket{_of(model)})"
     before = {labels["le"]: value for labels, value in query(total, start)}
     after = query(total, end)
     counts = sorted((float(labels["le"]), value - before.get(labels["le"], 0.0)) for labels, value in after)
     if not counts or counts[-1][1] <= 0 or any(count < 0 for _, count in counts):
-        raise Unknown(
-            f"{FIRST_TOKEN} of {model!r} — did not grow over the run, or an engine started anew — run it again"
-        )
+        raise Unknown(f"{HISTOGRAM} of {model!r} — did not grow over the run, or an engine started anew — run it again")
     return counts
 
 

@@ -62,7 +62,9 @@ class LengthSpread(BaseModel):
             return cls(kind="constant", low=int(text), high=int(text))
         except ValidationError as error:
             found = error.errors(include_url=False)[0]
-            raise ValueError(f"not allowed: {found['msg'].removeprefix('Value error, ').removeprefix('Input ')}") from error
+            raise ValueError(
+                f"not allowed: {found['msg'].removeprefix('Value error, ').removeprefix('Input ')}"
+            ) from error
         except (IndexError, ValueError) as error:
             raise ValueError(f"no length; write {SPREADS}") from error
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 from runbooks.lib.traffic.answer import Wish
+from runbooks.lib.traffic.arrivals import seeded
 from runbooks.lib.traffic.profile import Profile, Tenant
 
 _SYLLABLES = ("ba", "de", "fi", "go", "hu", "ka", "le", "mi", "no", "pu")
@@ -44,8 +44,8 @@ class Requests:
 
     def __init__(self, profile: Profile) -> None:
         self._profile = profile
-        self._rng = random.Random(f"{profile.seed}/requests")  # noqa: S311  repeatable, guards nothing
-        self._word_rng = random.Random(f"{profile.seed}/words")  # noqa: S311  likewise
+        self._rng = seeded(profile.seed, "requests")
+        self._word_rng = seeded(profile.seed, "words")
         self._weights = [tenant.share for tenant in profile.tenants]
         self._prefixes = [self._some_words(profile.shared_prefix) for _ in range(profile.prefixes)]
         self._tokens_per_word = {True: 2.0, False: 2.0}

@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Literal
 
-from infra.errors import CheckError, ConfigError, Unknown
 from pydantic import Field
 
+from infra.errors import CheckError, ConfigError, Unknown
 from runbooks.engine.context import Context
 from runbooks.engine.model import Inputs, Outcome, Runbook, Target, step
 
-Fault = Literal["none", "fail", "stop", "unknown", "raise", "check", "hang", "hang_c", "until", "nothing"]
+Fault = Literal["none", "fail", "stop", "unknown", "raise", "check", "hang", "hang_c", "until", "nothing", "slow"]
 
 
 class WriteFiles(Runbook):
@@ -27,7 +27,7 @@ class WriteFiles(Runbook):
     answers = ("FileMissing",)
     lock = "{stack}/folder/{scope}"
     risk = "a file more in the folder"
-    deadline = timedelta(seconds=20)
+    deadline = timedelta(minutes=2)
 
     class Inputs(Inputs):
         """Where, and what goes wrong when."""
@@ -49,7 +49,7 @@ class WriteFiles(Runbook):
         if (ctx.inputs.folder / "closed").exists():
             yield "folder is closed"
 
-    @step("look at the folder", writes=False, recheck=True, timeout=timedelta(seconds=4))
+    @step("look at the folder", writes=False, recheck=True, timeout=timedelta(seconds=30))
     def look(self, ctx: Context) -> Outcome:
         before = ctx.facts.get("look", {}).get("names")
         names = sorted(path.name for path in ctx.inputs.folder.iterdir())
@@ -59,11 +59,11 @@ class WriteFiles(Runbook):
             return trip(ctx, ctx.inputs.first)
         return Outcome.ok(f"{len(names)} files", names=before if before is not None else names)
 
-    @step("write a", undo="remove_a", timeout=timedelta(seconds=4))
+    @step("write a", undo="remove_a", timeout=timedelta(seconds=30))
     def write_a(self, ctx: Context) -> Outcome:
         return write(ctx, "a")
 
-    @step("write b", undo="remove_b", timeout=timedelta(seconds=4))
+    @step("write b", undo="remove_b", timeout=timedelta(seconds=30))
     def write_b(self, ctx: Context) -> Outcome:
         write(ctx, "b")
         ctx.sleep(ctx.inputs.lasts.total_seconds())
@@ -79,7 +79,9 @@ class WriteFiles(Runbook):
 
     def remove_b(self, ctx: Context) -> Outcome:
         """Remove b."""
-        if ctx.inputs.undo != "none":
+        if ctx.inputs.undo == "slow":
+            trip(ctx, "slow")
+        elif ctx.inputs.undo != "none":
             return trip(ctx, ctx.inputs.undo)
         return remove(ctx, "b")
 
@@ -124,7 +126,7 @@ def trip(ctx: Context, fault: Fault) -> Outcome:
         case "hang":
             while True:
                 try:
-                    time.sleep(60)
+                    time.sleep(0.05)
                 except Exception:  # noqa: S112  a step that swallows everything it can
                     continue
         case "hang_c":
@@ -133,6 +135,8 @@ def trip(ctx: Context, fault: Fault) -> Outcome:
             select.select([], [], [], 600)
         case "until":
             ctx.until(lambda: None, timeout=timedelta(minutes=5), what="never so")
+        case "slow":
+            time.sleep(2)
         case "nothing":
             raise Unknown("nobody answers")
     return Outcome.ok("done")

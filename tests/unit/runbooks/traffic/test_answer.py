@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
 
 from runbooks.lib.traffic.answer import StreamedAnswer, Wish, error_message, whole_answer
+from runbooks.lib.traffic.arrivals import seeded
 from tests.unit.runbooks.traffic.streams import FAULTS, TOKENS, answer, encode, plain
 
 EXACT = Wish("tiny", is_chat=True, max_tokens=TOKENS, is_exact=True)
@@ -40,7 +40,7 @@ def test_any_split_gives_the_same_verdict(name: str) -> None:
     """However the bytes of a stream are cut into pieces, even within a character, the verdict is the same."""
     data = faulty(name)
     whole = judged([data])[:2]
-    rng = random.Random(name)
+    rng = seeded(1, name)
     assert judged([data[at : at + 1] for at in range(len(data))])[:2] == whole
     for _ in range(25):
         cuts = sorted(rng.sample(range(len(data)), rng.randint(1, 12)))

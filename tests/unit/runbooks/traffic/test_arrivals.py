@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import random
 import statistics
 from itertools import islice, pairwise
 
 import pytest
 
-from runbooks.lib.traffic.arrivals import Arrivals, due_times
+from runbooks.lib.traffic.arrivals import Arrivals, due_times, seeded
 from runbooks.lib.traffic.profile import Segment
 
 
 def due(arrivals: Arrivals, *segments: tuple[float, float | None], seed: int = 1) -> list[float]:
     stretches = [Segment(rate=rate, seconds=seconds) for rate, seconds in segments]
-    return list(islice(due_times(stretches, arrivals, random.Random(seed)), 100_000))
+    return list(islice(due_times(stretches, arrivals, seeded(seed, "test")), 100_000))
 
 
 def test_constant_arrivals_are_evenly_spaced() -> None:
@@ -53,7 +52,7 @@ def test_the_same_seed_gives_the_same_arrivals() -> None:
 def test_the_last_segment_may_have_no_end() -> None:
     """Arrivals go on until somebody stops asking."""
     stretches = [Segment(rate=1, seconds=1), Segment(rate=10)]
-    assert list(islice(due_times(stretches, "constant", random.Random(1)), 4)) == pytest.approx([0, 1.0, 1.1, 1.2])
+    assert list(islice(due_times(stretches, "constant", seeded(1, "test")), 4)) == pytest.approx([0, 1.0, 1.1, 1.2])
 
 
 def test_idling_without_end_ends_the_arrivals() -> None:

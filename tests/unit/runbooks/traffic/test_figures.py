@@ -51,7 +51,12 @@ def test_waits_count_from_when_a_request_was_due() -> None:
 
 def test_only_complete_answers_have_figures() -> None:
     """A cut stream's quick first token must not better the figures; each request has one verdict all the same."""
-    samples = [sample(), sample(Verdict.LATE, first_token=2.0), sample(Verdict.CUT, first_token=0.1), sample(Verdict.ABORTED)]
+    samples = [
+        sample(),
+        sample(Verdict.LATE, first_token=2.0),
+        sample(Verdict.CUT, first_token=0.1),
+        sample(Verdict.ABORTED),
+    ]
     found = figures_of(samples, 10.0)
     assert found.ttft is not None
     assert (found.ttft.count, found.ttft.mean) == (2, pytest.approx(1.5))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import random
 import statistics
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from infra.errors import ConfigError
+from runbooks.lib.traffic.arrivals import seeded
 from runbooks.lib.traffic.command import add_arguments
 from runbooks.lib.traffic.lengths import LengthSpread
 from runbooks.lib.traffic.options import profile_from
@@ -51,7 +51,17 @@ def test_options_make_a_profile(tmp_path: Path) -> None:
     key.write_text(f"{SECRET}\n")
     made = given(
         *("--url", URL, "--model", "tiny=2", "--model", "big", "--segment", "2x30s", "--segment", "4x10m"),
-        *("--key-file", f"acme={key}", "--prompt", "lognormal:200:0.6:900", "--output", "24", "--exact", "--gap", "500ms"),
+        *(
+            "--key-file",
+            f"acme={key}",
+            "--prompt",
+            "lognormal:200:0.6:900",
+            "--output",
+            "24",
+            "--exact",
+            "--gap",
+            "500ms",
+        ),
     )
     assert made.models == {"tiny": 2.0, "big": 1.0}
     assert made.segments == (Segment(rate=2, seconds=30), Segment(rate=4, seconds=600))
@@ -116,11 +126,16 @@ def test_no_key_is_ever_shown() -> None:
 
 @pytest.mark.parametrize(
     ("text", "low", "median", "high"),
-    [("7", 7, 7, 7), ("uniform:10:20", 10, 15, 20), ("lognormal:200:0.5", 20, 200, 2_000), ("lognormal:200:1:300", 1, 200, 300)],
+    [
+        ("7", 7, 7, 7),
+        ("uniform:10:20", 10, 15, 20),
+        ("lognormal:200:0.5", 20, 200, 2_000),
+        ("lognormal:200:1:300", 1, 200, 300),
+    ],
 )
 def test_lengths_follow_their_spread(text: str, low: int, median: int, high: int) -> None:
     """Drawn lengths have the bounds and the middle that were written."""
-    rng = random.Random(2)
+    rng = seeded(2, "test")
     drawn = [LengthSpread.of(text).draw(rng) for _ in range(2_000)]
     assert low <= min(drawn) <= max(drawn) <= high
     assert statistics.median(drawn) == pytest.approx(median, rel=0.08)
@@ -131,7 +146,7 @@ def test_lengths_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "lengths"
     file.write_text("5\n9\n9\n")
     spread = LengthSpread.of(f"file:{file}")
-    assert {spread.draw(random.Random(seed)) for seed in range(30)} == {5, 9}
+    assert {spread.draw(seeded(seed, "test")) for seed in range(30)} == {5, 9}
 
 
 def drawn(count: int, **changes: Any) -> list[Any]:

@@ -12,7 +12,7 @@ import pytest
 from infra.errors import ConfigError, Unknown
 from runbooks.lib.traffic.compare import columns_of, meanings, rows
 from runbooks.lib.traffic.driver import Beat
-from runbooks.lib.traffic.engine_side import FIRST_TOKEN, engine_sides
+from runbooks.lib.traffic.engine_side import HISTOGRAM, engine_sides
 from runbooks.lib.traffic.page import page
 from runbooks.lib.traffic.profile import Profile, Segment
 from runbooks.lib.traffic.report import Report
@@ -140,7 +140,7 @@ def prometheus(scraped: float, counts: dict[str, tuple[float, float]]) -> Any:
     def query(expression: str, at: float) -> list[tuple[dict[str, str], float]]:
         if "timestamp" in expression:
             return [({}, scraped)] if scraped else []
-        assert f'{FIRST_TOKEN}_bucket{{model_name="tiny"}}' in expression
+        assert f'{HISTOGRAM}_bucket{{model_name="tiny"}}' in expression
         return [({"le": edge}, values[at > BEGUN + 1]) for edge, values in counts.items()]
 
     return query

@@ -1,0 +1,70 @@
+"""Drain a real host under load: its replicas move, no request is lost or cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar
+
+from infra.errors import ConfigError
+from runbooks.engine.model import Inputs as EngineInputs
+from runbooks.engine.model import Outcome, Target, step
+from runbooks.lib import clients, drain
+from runbooks.lib.drill.claims import Left
+from runbooks.lib.drill.model import Drill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from runbooks.engine.context import Context
+
+
+class DrainHost(Drill):
+    """Drain a real host under load: its replicas move, no request is lost or cut."""
+
+    silent_because: ClassVar[str] = "a drain is planned work; HostCordoned comes only when a host stays cordoned"
+    tokens: ClassVar[int] = 300
+    recovers_within: ClassVar[timedelta] = timedelta(minutes=5)
+    deadline: ClassVar[timedelta] = timedelta(minutes=15)
+
+    class Inputs(EngineInputs):
+        """Which."""
+
+        host: str = ""
+        """Host to drain; the last real one by name if left out."""
+
+    def targets(self, ctx: Context) -> Iterable[Target]:
+        """The host."""
+        real = sorted(host.name for host in clients.of(ctx).kube.hosts.list() if not host.simulated)
+        name = ctx.inputs.host or real[-1]  # type: ignore[attr-defined]  # our own Inputs
+        if name not in real:
+            raise ConfigError(f"host {name!r} — is no real host of this stack — choose one of {', '.join(real)}")
+        yield Target("host", name)
+
+    def refusals(self, ctx: Context) -> Iterator[str]:
+        """Those of every drill, and those of every drain."""
+        yield from super().refusals(ctx)
+        for target in self.targets(ctx):
+            yield from drain.refusals(ctx, target.name)
+
+    def left(self, ctx: Context) -> Iterable[Left]:
+        """Real hosts that go on."""
+        live = [host for host in clients.of(ctx).kube.hosts.list() if not host.simulated and host.ready]
+        yield Left("ready real hosts", len(live), 1, 1)
+
+    def fault(self, ctx: Context) -> str:
+        """What is drained."""
+        return f"{ctx.targets[0]} is drained"
+
+    @step("make the fault", undo="undo_fault", timeout=timedelta(minutes=6))
+    def break_it(self, ctx: Context) -> Outcome:
+        """Drain it; takes as long as a replica needs to start elsewhere."""
+        return super().break_it(ctx)
+
+    def inject(self, ctx: Context) -> Outcome:
+        """Drain it."""
+        return drain.drain(ctx, ctx.targets[0].name, timeout=timedelta(minutes=5))
+
+    def heal(self, ctx: Context) -> Outcome:
+        """Let it take pods again."""
+        return drain.undo(ctx, "break_it")

@@ -1,0 +1,40 @@
+"""Delete one replica's pod without grace: the others take over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar
+
+from runbooks.drills._engine import EngineFault
+from runbooks.drills._parts import SOON
+from runbooks.engine.model import Outcome
+from runbooks.lib import clients
+from runbooks.lib.drill.claims import Expects, Holds
+
+if TYPE_CHECKING:
+    from runbooks.engine.context import Context
+
+
+class KillEnginePod(EngineFault):
+    """Delete one replica's pod without grace: the others take over.
+
+    Answers that the pod is writing are cut, and no others: a stream cannot move to another replica.
+    """
+
+    is_short: ClassVar[bool] = True
+    expects: ClassVar[Expects | None] = Expects(
+        "EngineDown", SOON, "serving/recover_engine", "starting|not ready|missing"
+    )
+    during: ClassVar[Holds] = Holds(cut=3)
+    recovers_within: ClassVar[timedelta] = timedelta(minutes=4)
+
+    def fault(self, ctx: Context) -> str:
+        """Which pod goes."""
+        return f"{ctx.targets[0]} is deleted without grace"
+
+    def inject(self, ctx: Context) -> Outcome:
+        """Delete it."""
+        target = ctx.targets[0]
+        ctx.record(pod=target.name)
+        clients.of(ctx).kube.pods.delete(target.namespace, target.name, grace=0)
+        return Outcome.ok(self.fault(ctx))

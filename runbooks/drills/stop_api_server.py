@@ -1,0 +1,26 @@
+"""Stop the API server for a minute: what serves goes on serving."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+from runbooks.drills._parts import SOON, StopService
+from runbooks.engine.model import Inputs as EngineInputs
+from runbooks.lib.drill.claims import Expects
+
+
+class StopApiServer(StopService):
+    """Stop the API server for a minute: what serves goes on serving."""
+
+    service: ClassVar[str] = "kube-apiserver"
+    expects: ClassVar[Expects | None] = Expects(
+        "ApiServerDown", SOON, "cluster/restore_control_plane", "kube-apiserver"
+    )
+    lasts: ClassVar[timedelta] = timedelta(seconds=60)
+    needs_api: ClassVar[bool] = False
+
+    class Inputs(EngineInputs):
+        """Where."""
+
+        host: str = "lab-0"

@@ -1,0 +1,23 @@
+"""Stop cluster DNS: replicas that are known stay known."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+from runbooks.drills._parts import SOON, StopService
+from runbooks.engine.model import Inputs as EngineInputs
+from runbooks.lib.drill.claims import Expects
+
+
+class StopDns(StopService):
+    """Stop cluster DNS: replicas that are known stay known."""
+
+    service: ClassVar[str] = "coredns"
+    expects: ClassVar[Expects | None] = Expects("DnsDown", SOON, "cluster/restore_control_plane", "coredns")
+    lasts: ClassVar[timedelta] = timedelta(seconds=20)
+
+    class Inputs(EngineInputs):
+        """Where."""
+
+        host: str = "lab-0"

@@ -1,0 +1,24 @@
+"""Stop etcd: the API server cannot answer, and what serves goes on serving."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import ClassVar
+
+from runbooks.drills._parts import SOON, StopService
+from runbooks.engine.model import Inputs as EngineInputs
+from runbooks.lib.drill.claims import Expects
+
+
+class StopEtcd(StopService):
+    """Stop etcd: the API server cannot answer, and what serves goes on serving."""
+
+    service: ClassVar[str] = "etcd"
+    expects: ClassVar[Expects | None] = Expects("EtcdDown", SOON, "cluster/restore_control_plane", "etcd")
+    lasts: ClassVar[timedelta] = timedelta(seconds=30)
+    needs_api: ClassVar[bool] = False
+
+    class Inputs(EngineInputs):
+        """Where."""
+
+        host: str = "lab-0"
