@@ -16,6 +16,9 @@ from infra.errors import ConfigError
 EXIT_REFUSED = 2
 """The spec is wrong or refused; nothing was touched."""
 
+WIDTH = 120
+"""Width of printed YAML (characters), as of our own files."""
+
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; 0 when the plan holds, 2 when something is refused."""
@@ -24,9 +27,13 @@ def main(argv: list[str] | None = None) -> int:
     plan = verbs.add_parser("plan", help="pools, models, memory, placement and every refusal of a stack file")
     plan.add_argument("stack_file", type=Path, metavar="STACKFILE", help="such as stacks/Pulumi.lab.yaml")
     plan.add_argument("--json", action="store_true", help="print the plan as JSON")
+    rules = verbs.add_parser("rules", help="recording and alerting rules of a stack file, as Prometheus reads them")
+    rules.add_argument("stack_file", type=Path, metavar="STACKFILE", help="such as stacks/Pulumi.lab.yaml")
+    rules.add_argument("--json", action="store_true", help="print them as JSON instead of YAML")
     options = parser.parse_args(argv)
+    verb = {"plan": _plan, "rules": _rules}[options.verb]
     try:
-        return _plan(options.stack_file, as_json=options.json)
+        return verb(options.stack_file, as_json=options.json)
     except ConfigError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
@@ -48,6 +55,25 @@ def _plan(path: Path, *, as_json: bool) -> int:
 
         show(spec.name, str(path), plan, refused)
     return EXIT_REFUSED if refused else 0
+
+
+def _rules(path: Path, *, as_json: bool) -> int:
+    import yaml
+
+    from infra.config.load import from_file
+    from infra.plan.build import build
+    from infra.plan.rules import rules
+
+    spec = from_file(path)
+    plan = build(spec, spec.stack) if spec.stack else None
+    refused = [*spec.problems, *(str(refusal) for refusal in plan.refusals)] if plan else list(spec.problems)
+    if plan and plan.observability is None:
+        refused.append("observability: the stack has none or turns it off, so there are no rules; add it")
+    if plan is None or refused:
+        raise ConfigError(*refused)
+    said = {"groups": rules(plan)}
+    print(json.dumps(said, indent=2) if as_json else yaml.safe_dump(said, sort_keys=False, width=WIDTH), end="")
+    return 0
 
 
 def _plain(value: Any) -> Any:

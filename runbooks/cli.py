@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -71,7 +72,7 @@ def _dispatch(words: list[str]) -> int:
     parser, verbs = _parser(words)
     given, unknown = parser.parse_known_args(words)
     if unknown and given.verb != "run":
-        known = [option for option in verbs[given.verb].format_usage().replace("[", " ").split() if option[:2] == "--"]
+        known = re.findall(r"--[\w-]+", verbs[given.verb].format_usage())
         raise ConfigError(
             *(f"{word} — is no option of runbook {given.verb} — {nearest(word, known)}" for word in unknown)
         )

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 class KillEnginePod(EngineFault):
     """Delete one replica's pod without grace: the others take over.
 
-    Answers that the pod is writing are cut, and no others: a stream cannot move to another replica.
+    Answers that the pod is writing are cut: a stream cannot move to another replica. A few requests that reach the
+    engine while it ends without a drain get its 500, which is not asked again elsewhere: a request that kills an
+    engine must not be handed to the next one.
     """
 
     is_short: ClassVar[bool] = True
     expects: ClassVar[Expects | None] = Expects(
         "EngineDown", SOON, "serving/recover_engine", "starting|not ready|missing"
     )
-    during: ClassVar[Holds] = Holds(cut=3)
+    during: ClassVar[Holds] = Holds(cut=3, lost=6)
     recovers_within: ClassVar[timedelta] = timedelta(minutes=4)
 
     def fault(self, ctx: Context) -> str:

@@ -29,6 +29,11 @@ class Asked:
     trace: str = ""
     """Of a surprise."""
 
+    def stopped(self, halted: Halted) -> None:
+        """Note, once, that the run was told to stop before it began."""
+        if (said := f"stopped by {halted} before its first step") not in self.reasons:
+            self.reasons.append(said)
+
     def collect(self, ask: Callable[[], Iterable[str]], *, after_failure: bool = False) -> None:
         """Add what a question yields, and what it raises.
 
@@ -42,6 +47,8 @@ class Asked:
             self.reasons += error.problems
         except Unknown as error:
             self.unknown.append(str(error))
+        except Halted as halted:
+            self.stopped(halted)
         except Exception as error:
             if not after_failure:
                 self.reasons.append(f"could not be planned — {type(error).__name__}: {error}")
@@ -60,7 +67,7 @@ def ask(book: Runbook, context: Context, watch: Watch) -> Asked:
     try:
         watch.run("plan", call, Limits(PLAN_S), context.halt)
     except Halted as halted:
-        asked.reasons.append(f"stopped by {halted} while the plan was made")
+        asked.stopped(halted)
     context.close()
     asked.targets = context.targets
     return asked

@@ -28,16 +28,6 @@ _PREFIX = "input_"
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 """Seconds in the units of a span of time."""
 
-_KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "timedelta": "a span of time such as 30s, 5m or 1h30m",
-    "literal": "",
-}
-"""What is allowed, in words, by the first part of pydantic's name of a finding."""
-
-
 _WORDS = {
     int: "a whole number",
     float: "a number",
@@ -104,7 +94,7 @@ def read_inputs(runbook: type[Runbook], given: argparse.Namespace, unknown: Iter
     try:
         inputs = runbook.Inputs.model_validate(_converted(fields, values, problems))
     except ValidationError as error:
-        problems += [said for said in map(partial_explain(fields), error.errors()) if said.split(" ")[0] not in meant]
+        problems += [said for said in map(_explainer(fields), error.errors()) if said.split(" ")[0] not in meant]
     if problems or inputs is None:
         raise ConfigError(*problems)
     return inputs
@@ -173,7 +163,7 @@ def _converted(fields: Mapping[str, FieldInfo], values: Mapping[str, Any], probl
     return read
 
 
-def partial_explain(fields: Mapping[str, FieldInfo]) -> Callable[[ErrorDetails], str]:
+def _explainer(fields: Mapping[str, FieldInfo]) -> Callable[[ErrorDetails], str]:
     """Make the function that turns one of pydantic's findings into a sentence."""
 
     def explain(found: ErrorDetails) -> str:
@@ -186,7 +176,8 @@ def partial_explain(fields: Mapping[str, FieldInfo]) -> Callable[[ErrorDetails],
         if choices:
             hint = nearest(str(found["input"]), choices)
             return f"{flag(name)} — {found['input']!r} was found — allowed are {', '.join(choices)} — {hint}"
-        allowed = _KINDS.get(found["type"].partition("_")[0]) or found["msg"][:1].lower() + found["msg"][1:]
+        unread = found["type"].endswith(("_parsing", "_type"))
+        allowed = (_WORDS.get(_kind(kind)[0]) if unread else None) or found["msg"][:1].lower() + found["msg"][1:]
         where = flag(name) if name else "inputs"
         return f"{where} — {_quoted(found, kind)} was found — allowed: {allowed} — change it"
 

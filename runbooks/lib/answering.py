@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from runbooks.engine.discover import answering, load
+from runbooks.engine.discover import load
 from runbooks.engine.options import takes_text
 from runbooks.engine.screen import Screen
 from runbooks.engine.words import flag
@@ -60,9 +60,9 @@ class Answerer:
     screen: Screen
     children: set[subprocess.Popen[str]] = field(default_factory=set)
 
-    def answer(self, alert: Alert) -> None:
-        """Run every runbook that answers an alert, one after the other."""
-        for command in answering(alert.name):
+    def answer(self, alert: Alert, commands: Iterable[str]) -> None:
+        """Run the runbooks that answer an alert, one after the other."""
+        for command in commands:
             self.screen.line("step", f"{alert.name} {alert.fingerprint}: {command}")
             result = self._run(self.words(command, alert.labels))
             self._send(alert, command, {"alert": vars(alert), "runbook": command, "stack": self.stack, **result})

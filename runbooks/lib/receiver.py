@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from infra.errors import ConfigError
-from runbooks.engine.discover import answering
+from runbooks.engine.discover import listed
 from runbooks.engine.options import span
 from runbooks.engine.screen import Screen
 from runbooks.engine.stop import Stop
@@ -102,6 +102,8 @@ class Receiver(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], answerer: Answerer, token_file: Path | None, at_once: int) -> None:
         self.token_file, self._answerer = token_file, answerer
         self._waiting: queue.Queue[Alert] = queue.Queue(WAITING)
+        # Read once: runbooks that change meanwhile count after a restart, as their modules do.
+        self._listed = list(listed())
         self._known: set[tuple[str, str]] = set()
         self._mutex = threading.Lock()
         self._seats = threading.BoundedSemaphore(CONNECTIONS)
@@ -121,11 +123,14 @@ class Receiver(ThreadingHTTPServer):
         parsed = [(str(item.get("status")) == "firing", Alert.parse(item)) for item in told["alerts"]]
         accepted, unanswered = [], []
         for fires, alert in parsed:
-            if fires and not answering(alert.name):
+            if fires and not self._answering(alert):
                 unanswered.append(alert.name)
             elif self._is_news(alert, fires=fires):
                 accepted.append(alert.fingerprint)
         return {"accepted": accepted, "unanswered": unanswered}
+
+    def _answering(self, alert: Alert) -> list[str]:
+        return [one.command for one in self._listed if alert.name in one.answers]
 
     def _is_news(self, alert: Alert, *, fires: bool) -> bool:
         """Queue an alert that was not known to fire; forget one that is over."""
@@ -144,7 +149,7 @@ class Receiver(ThreadingHTTPServer):
         while True:
             alert = self._waiting.get()
             try:
-                self._answerer.answer(alert)
+                self._answerer.answer(alert, self._answering(alert))
             except Exception as error:  # one alert that cannot be answered must not end the worker
                 self._answerer.screen.line("warn", f"{alert.name}: {type(error).__name__}: {error}")
 

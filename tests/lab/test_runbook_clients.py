@@ -15,7 +15,9 @@ from lab.cluster.lab import Lab
 from runbooks.engine.lock import Lock
 from runbooks.lib import clients, leases
 from runbooks.lib.clients import Clients
+from runbooks.lib.endpoint import Endpoint
 from runbooks.lib.kubernetes.api import Api, Refused
+from runbooks.lib.prometheus import Prometheus
 from tests.lab.living_lab import kubectl, serving_lab
 from tests.lab.simulated_hosts import HOST, OTHER, left_as_found
 from tests.unit.runbooks.lib.acting import Acting
@@ -114,6 +116,41 @@ def test_an_api_server_that_is_away_is_unknown(c: Clients, tmp_path: Path) -> No
     (tmp_path / "kubeconfig").write_text(yaml.safe_dump(config))
     with pytest.raises(Unknown, match="no answer"):
         Api(lambda: tmp_path / "kubeconfig").ask("/api/v1/nodes")
+
+
+def test_prometheus_answers_alike_on_both_ways(c: Clients) -> None:
+    """At its node port, for when the API server is down, and by way of the API server."""
+    where = c.stack.monitoring("prometheus")
+    if not where.url or c.kube.get("v1", "Service", "monitoring", "prometheus") is None:
+        pytest.skip("the lab's stack has no monitoring")
+    proxied = Prometheus(Endpoint("Prometheus", "", c.kube.api, where.service))
+    query = 'count by (job) (up{job="$job"})'
+    assert c.prometheus.value(query, job="kubelet") == proxied.value(query, job="kubelet") == 2
+    for prometheus in (c.prometheus, proxied):
+        with pytest.raises(Unknown, match="no data"):
+            prometheus.value('up{job="$job"}', job="no-such-job")
+        with pytest.raises(ConfigError, match="parse error"):
+            prometheus.value("sum(up")
+
+
+def test_a_silence_of_the_lab_is_our_own(c: Clients) -> None:
+    """Made and ended; the lab has no more silences of ours than before."""
+    if c.kube.get("v1", "Service", "monitoring", "alertmanager") is None:
+        pytest.skip("the lab's stack has no monitoring")
+    made = c.alertmanager.silence({"alertname": "NoSuchAlert"}, lasts=timedelta(minutes=1), comment="a test")
+    assert [silence.id for silence in c.alertmanager.own()] == [made]
+    c.alertmanager.expire(made)
+    assert not c.alertmanager.own()
+
+
+def test_hosts_are_seen_from_inside(c: Clients) -> None:
+    """By ssh with the lab's own keys; its supervision tells the state of parts."""
+    if not c.stack.ssh_config.exists():
+        pytest.skip("this lab has no ssh yet; `lab up` brings it")
+    assert c.hosts.ask("lab-1", ["sh", "-c", "exit 4"]).rc == 4
+    assert c.hosts.service_state("lab-0", "kwok") == "running"
+    with pytest.raises(ConfigError, match="no-such-part"):
+        c.hosts.service("lab-0", "no-such-part", "stop")
 
 
 # Cordons

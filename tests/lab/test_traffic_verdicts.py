@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from infra.errors import ConfigError
 from runbooks import cli
 from runbooks.lib.traffic import Driver, LengthSpread, Profile, Segment, TrafficRun, Verdict
-from tests.lab.traffic_standin import standing_in
+from tests.lab.traffic_standin import standing_apart, standing_in
 from tests.unit.runbooks.traffic.streams import FAULTS, TOKENS
 
 ON_THE_WIRE = {
@@ -106,6 +107,14 @@ def test_a_stop_hangs_up_on_what_is_open() -> None:
     assert (report.failed, run.stop() is report, run.is_over) == (0, True, True)
 
 
+def test_more_open_requests_than_files_are_refused() -> None:
+    """A rate that could need more connections than this process may hold is refused before anything is sent."""
+    with standing_in() as server, pytest.raises(ConfigError, match="may be open at once"):
+        TrafficRun(
+            profile(server.url("none"), segments=(Segment(rate=100_000, seconds=60),), timeout_seconds=60)
+        ).start()
+
+
 def test_clients_hang_up_on_purpose() -> None:
     """The share that is to hang up does, in the middle of its stream, and the others end well."""
     wanted = {"abort_share": 0.5, "segments": (Segment(rate=60, seconds=1),)}
@@ -162,3 +171,15 @@ def test_a_model_that_is_not_served_is_refused(capsys: pytest.CaptureFixture[str
     with standing_in() as server:
         assert cli.main(["traffic", "--model", "tinny", "--url", server.url("none")]) == 2
     assert "did you mean 'tiny'?" in capsys.readouterr().err
+
+
+def test_a_thousand_open_streams_take_less_than_a_core() -> None:
+    """At 1,000 streams of ten tokens a second each, every piece checked, the driver uses under one core."""
+    wanted = {"segments": (Segment(rate=250, seconds=4),), "output": LengthSpread.of("100"), "timeout_seconds": 90}
+    with standing_apart(pause=0.1) as url:
+        report = TrafficRun(profile(url, **wanted, gap_seconds=None)).start().stop_when_over()
+    full = [beat for beat in report.beats if beat.open >= 950]
+    assert report.counts[Verdict.OK] == report.sent == 1000, report.failures[:3]
+    assert len(full) >= 3
+    assert sum(beat.cpu for beat in full) / len(full) < 1.0
+    assert sum(beat.cpu for beat in report.beats) / report.figures.tokens < 200e-6, "CPU seconds for each token"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -108,6 +111,27 @@ class StandIn:
         await writer.drain()
         if is_cut:
             raise ConnectionResetError
+
+
+@contextmanager
+def standing_apart(pause: float) -> Iterator[str]:
+    """Serve from a process of its own, so that its CPU time is not the driver's; the URL of answers without fault."""
+    code = f"from tests.lab.traffic_standin import serve; serve({pause})"
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", code], cwd=root, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def serve(pause: float) -> None:
+    """Print the URL, then serve until ended."""
+    stand_in = StandIn(pause)
+    stand_in.loop.run_until_complete(stand_in.listen())
+    print(stand_in.url("none"), flush=True)
+    stand_in.loop.run_forever()
 
 
 @contextmanager

@@ -15,7 +15,15 @@ from runbooks.engine.result import Exit
 from runbooks.engine.state import Event
 from tests.runbooks.conftest import Place
 
-WHOLE = ["run", "plan", *["step", "outcome"], *["step", "record", "outcome"] * 2, *["step", "outcome"], "recheck", "end"]
+WHOLE = [
+    "run",
+    "plan",
+    *["step", "outcome"],
+    *["step", "record", "outcome"] * 2,
+    *["step", "outcome"],
+    "recheck",
+    "end",
+]
 """Lines in the journal of a run that goes well."""
 FAILED = [*WHOLE[:10], *["undo", "undone"] * 2, "recheck", "end"]
 """Lines in the journal of one whose second write fails."""
@@ -112,7 +120,11 @@ def test_resume_after_a_kill_ends_well_or_had_nothing_to_do(place: Place, at: in
 def test_an_undo_that_is_killed_is_finished_later(place: Place, at: int, way: str, then: str) -> None:
     """By undo, and by resume, which does not go forward again once an undo had begun."""
     killed(place, at, way, lambda: place.execute(second="fail"))
-    if then == "resume" and (FAILED[at - 1], way) != ("end", "after") and (at, way) not in ((11, "before"), (11, "torn")):
+    if (
+        then == "resume"
+        and (FAILED[at - 1], way) != ("end", "after")
+        and (at, way) not in ((11, "before"), (11, "torn"))
+    ):
         assert place.resume(the_run(place)).exit is Exit.DONE
     undone(place)
 

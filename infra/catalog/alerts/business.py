@@ -13,9 +13,11 @@ BUSINESS = (
         "TenantErrorsHigh", "ticket", hold="2m",
         expr="tenant:errors:ratio > <share> and on (tenant, tier) tenant:failures:rate * <5m:s> >= <failures>",
         limits={"share": 0.05, "failures": 3},
-        summary="Tenant {{ $labels.tenant }} ({{ $labels.tier }}) loses {{ $value | humanizePercentage }} of its requests",
+        summary="Tenant {{ $labels.tenant }} ({{ $labels.tier }}) loses {{ $value | humanizePercentage }} of its"
+                " requests",
         description="Failures of ours, over all models it asks for; what was refused to it does not count.",
-        runbook="serving/explain_errors", drill="cut_network", source="our choice: a tenant's share can be high while a model's is not",
+        runbook="serving/explain_errors", drill="cut_network",
+        source="our choice: a tenant's share can be high while a model's is not",
     ),
     _Alert(
         "CostPerMillionTokensHigh", "info", hold="30m",

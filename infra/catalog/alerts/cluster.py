@@ -37,7 +37,8 @@ CLUSTER = (
         "ContainerRuntimeDown", "page", hold="30s",
         # Its error counter is born with its first error, and asking goes on: every question must have failed.
         expr=f"max by (host, pool, leaf) ({_STATUS.format('errors_')}) > 0 and on (host)"
-             f" max by (host) ({_STATUS.format('errors_')}) >= on (host) <share> * max by (host) ({_STATUS.format('')})",
+             f" max by (host) ({_STATUS.format('errors_')}) >= on (host) <share> * max by (host)"
+             f" ({_STATUS.format('')})",
         limits={"share": 0.9},
         summary="The container runtime of {{ $labels.host }} does not answer",
         description="kubelet cannot start, stop or probe containers there. Those that run go on.",

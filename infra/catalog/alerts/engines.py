@@ -62,7 +62,8 @@ ENGINES = (
              f" and on (pod) time() - {_STARTED} > <5m:s>",
         summary="{{ $labels.pod }} of {{ $labels.model }} hangs",
         description="It has requests and makes no token, or its process lives and does not answer.",
-        runbook="serving/recover_engine", drill="hang_engine", source="our choice: a long prompt is read in less than 5 minutes",
+        runbook="serving/recover_engine", drill="hang_engine",
+        source="our choice: a long prompt is read in less than 5 minutes",
     ),
     _Alert(
         "EngineNotStarting", "page", hold="1m",

@@ -46,9 +46,11 @@ FABRIC = (
     ),
     _Alert(
         "LeafDown", "page", hold="1m",
-        expr='sum by (pool, leaf) (host:ready:bool{leaf!=""}) == 0 and count by (pool, leaf) (host:ready:bool{leaf!=""}) >= 2',
+        expr='sum by (pool, leaf) (host:ready:bool{leaf!=""}) == 0 and count by (pool, leaf)'
+             ' (host:ready:bool{leaf!=""}) >= 2',
         summary="All hosts of leaf {{ $labels.leaf }} are gone",
-        description="Every host of pool {{ $labels.pool }} behind this leaf is not ready: look at the leaf or its power.",
+        description="Every host of pool {{ $labels.pool }} behind this leaf is not ready: look at the leaf or its"
+                    " power.",
         runbook="host/recover_host", drill="lose_leaf", source="our choice: two hosts or more at once share a cause",
     ),
     _Alert(
@@ -56,7 +58,8 @@ FABRIC = (
         expr="nic:pfc_pauses:rate > <per_second>",
         limits={"per_second": 1_000},
         summary=_LINK + " is paused {{ $value | humanize }} times per second",
-        description="A receiver does not keep up and its pauses spread over the fabric: find the first NIC that sends them.",
+        description="A receiver does not keep up and its pauses spread over the fabric: find the first NIC that"
+                    " sends them.",
         drill="flap_nic", source="our choice, unverified on hardware: incast pauses for single frames, storms for all",
     ),
 )  # fmt: skip

@@ -21,14 +21,16 @@ GPUS = (
         expr="(host:info * on (pool) group_left () plan:gpus_per_host:count) - on (host) group_left ()"
              " (count by (host) (gpu:temperature_celsius) or on (host) host:info * 0) > 0",
         summary="{{ $labels.host }} lacks {{ $value }} of its GPUs",
-        description="Fewer GPUs report than the board has, down to none: they fell off the bus, or their exporter is gone.",
+        description="Fewer GPUs report than the board has, down to none: they fell off the bus, or their exporter"
+                    " is gone.",
         drill="lose_gpu", source="plan: board of the pool; NVIDIA/dcgm-exporter#348",
     ),
     _Alert(
         "GpuXid", "page", hold="0s",
         expr=f'gpu:xid_recent:count{{xid=~"{_CODES}"}} > 0',
         summary="Xid {{ $labels.xid }} on " + _WHERE,
-        description="The driver reported a fault after which the GPU or its host must be seen to. It ends with its window"
+        description="The driver reported a fault after which the GPU or its host must be seen to. It ends with"
+                    " its window"
                     " and fires again with the next one.",
         drill="lose_gpu", source="infra/catalog/xids.py",
     ),
@@ -56,7 +58,8 @@ GPUS = (
     ),
     _Alert(
         "GpuThrottled", "ticket", hold="5m",
-        expr='max by (host, pool, leaf, gpu, clock_event) (DCGM_EXP_CLOCK_EVENTS_COUNT{clock_event=~"hw_thermal|sw_thermal'
+        expr='max by (host, pool, leaf, gpu, clock_event)'
+             ' (DCGM_EXP_CLOCK_EVENTS_COUNT{clock_event=~"hw_thermal|sw_thermal'
              '|hw_power_brake"}) > 0',
         summary=_WHERE + " is slowed down by {{ $labels.clock_event }}",
         description="Heat or the power supply lowers its clocks; all ranks of its engine wait for it.",
@@ -67,7 +70,8 @@ GPUS = (
         "GpuNvlinkErrors", "ticket", hold="0s",
         expr="gpu:nvlink_errors:increase > 0",
         summary=_WHERE + " has NVLink errors ({{ $labels.kind }})",
-        description="Links inside the host send again or recover: collectives slow down, Xid 74 or 144 to 150 may follow.",
+        description="Links inside the host send again or recover: collectives slow down, Xid 74 or 144 to 150 may"
+                    " follow.",
         drill="lose_gpu", source="OCI active health check: 0 errors on 18 links per GPU",
     ),
     _Alert(

@@ -36,7 +36,8 @@ HOSTS = (
     ),
     _Alert(
         "HostMemoryLow", "page", hold="1m",
-        expr="1 - host:memory_used:ratio < <free> or host:memory_stalled:ratio > <stalled> or host:memory_pressed:bool == 1",
+        expr="1 - host:memory_used:ratio < <free> or host:memory_stalled:ratio > <stalled> or"
+             " host:memory_pressed:bool == 1",
         limits={"free": 0.05, "stalled": 0.1},
         summary="Host {{ $labels.host }} is short of memory",
         description="Little is available, work stands still for want of it, or kubelet evicts pods.",
@@ -55,13 +56,16 @@ HOSTS = (
     _Alert(
         "HostClockSkewed", "ticket", hold="1m",
         expr=f"abs(host:clock_skew_seconds) > <skew> or max by ({BY}) (abs(node_timex_offset_seconds)) > <offset>"
-             f" or max by ({BY}) (abs(delta(node_boot_time_seconds[<5m>])) > <skew> and time() - node_boot_time_seconds > 600)"
+             f" or max by ({BY}) (abs(delta(node_boot_time_seconds[<5m>])) > <skew> and time() -"
+             f" node_boot_time_seconds > 600)"
              f" or (max by ({BY}) (node_timex_maxerror_seconds) >= <unheard> and on (pool) plan:clock_kept:bool)",
         limits={"skew": 2, "offset": 0.05, "unheard": 16},
         summary="The clock of {{ $labels.host }} is wrong, was moved, or is not kept",
-        description="Certificates, leases, logs and metrics go by it. It differs from Prometheus' clock, jumped, or hears"
+        description="Certificates, leases, logs and metrics go by it. It differs from Prometheus' clock, jumped,"
+                    " or hears"
                     " from no time server.",
-        runbook="host/retune_host", drill="jump_clock", source="node-mixin, NodeClockSkewDetected and NodeClockNotSynchronising",
+        runbook="host/retune_host", drill="jump_clock",
+        source="node-mixin, NodeClockSkewDetected and NodeClockNotSynchronising",
     ),
     _Alert(
         "HostTuningDrift", "ticket", hold="5m",

@@ -19,7 +19,8 @@ MODELS = (
         summary="{{ $labels.model }} fails {{ $value | humanizePercentage }} of its requests",
         description="Clients of {{ $labels.model }} get 5xx or streams without an end. Refusals (4xx) and requests that"
                     " clients gave up do not count.",
-        runbook="serving/explain_errors", drill="cut_network", source="issue: errors above 1 %, unless the config says otherwise",
+        runbook="serving/explain_errors", drill="cut_network",
+        source="issue: errors above 1 %, unless the config says otherwise",
     ),
     _Alert(
         "ModelLatencyHigh", "page", hold="2m",
@@ -29,15 +30,18 @@ MODELS = (
         summary="1 of 100 answers of {{ $labels.model }} takes more than {{ $value | humanizeDuration }}",
         description="P99 of whole answers at the gateway. Compare model:e2e_seconds:p99 to tell the engine from the way"
                     " to it.",
-        runbook="serving/explain_latency", drill="delay_network", source="issue: P99 above 5 s, unless the config says otherwise",
+        runbook="serving/explain_latency", drill="delay_network",
+        source="issue: P99 above 5 s, unless the config says otherwise",
     ),
     _Alert(
         "ModelFirstTokenSlow", "ticket", hold="5m",
         expr="model:client_ttft_seconds:p99 > on (model) group_left () plan:first_token_seconds:limit"
              " and on (model) model:judged:rate * <5m:s> >= <requests>",
         limits={"requests": 10},
-        summary="1 of 100 streams of {{ $labels.model }} waits more than {{ $value | humanizeDuration }} for its first token",
-        description="P99 at the gateway. model:queue_seconds:p99 says how much of it is waiting for a place in the batch.",
+        summary="1 of 100 streams of {{ $labels.model }} waits more than {{ $value | humanizeDuration }} for its"
+                " first token",
+        description="P99 at the gateway. model:queue_seconds:p99 says how much of it is waiting for a place in"
+                    " the batch.",
         runbook="serving/explain_latency", drill="delay_network", source=_OURS,
     ),
     _Alert(
@@ -73,7 +77,8 @@ MODELS = (
         limits={"per_second": 0.1},
         summary="{{ $labels.model }} puts back {{ $value | humanize }} requests per second",
         description="Requests lose their place in the KV cache and are computed again: too many run at once for it.",
-        runbook="serving/free_kv_cache", source="llm-d docs/monitoring alerts above 1/s per cluster; per model less is normal",
+        runbook="serving/free_kv_cache",
+        source="llm-d docs/monitoring alerts above 1/s per cluster; per model less is normal",
         no_drill="needs a full KV cache, see ModelKvCacheFull",
     ),
     _Alert(
@@ -82,7 +87,8 @@ MODELS = (
              " and on (model) model:gpu_use:ratio < <use>",
         limits={"use": 0.3},
         summary="{{ $labels.model }} is slow while its GPUs are idle",
-        description="P95 of the first token is {{ $value | humanizeDuration }} at the gateway, and its GPUs work less than"
+        description="P95 of the first token is {{ $value | humanizeDuration }} at the gateway, and its GPUs work"
+                    " less than"
                     " a third of the time: requests wait for something else than GPUs.",
         runbook="serving/use_gpus", source="llm-d docs/monitoring: GPU use below 30 % for 30 minutes", hardware=True,
         no_drill="the lab's engine has no GPUs, and its simulated GPUs have no engine",
@@ -92,8 +98,10 @@ MODELS = (
         expr="model:cut:rate * <5m:s> >= <cut>",
         limits={"cut": 1},
         summary="{{ $value | humanize }} answers of {{ $labels.model }} ended before their end",
-        description="Clients got a part of an answer: a replica went away, was silent for too long, or sent no last line.",
-        runbook="serving/explain_errors", drill="kill_engine_process", source="our choice: a roll or a drain must cut none",
+        description="Clients got a part of an answer: a replica went away, was silent for too long, or sent no"
+                    " last line.",
+        runbook="serving/explain_errors", drill="kill_engine_process",
+        source="our choice: a roll or a drain must cut none",
     ),
 )  # fmt: skip
 """In the order in which one looks at them."""

@@ -20,7 +20,7 @@ RENAMED = {
     "DCGM_FI_DEV_ROW_REMAP_FAILURE": "DCGM_FI_DEV_ROW_REMAP_FAILED",
     "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL": "DCGM_FI_DEV_NVLINK_REPLAY_ERROR_TOTAL",
     "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL": "DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_TOTAL",
-    "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL": "DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_TOTAL",
+    "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL": "DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_TOTAL",
 }
 """Name before DCGM 4.6 → name since. Source: NVIDIA/DCGM 4.6.0, dcgmlib/dcgm_fields.h."""
 
@@ -45,8 +45,8 @@ DCGM = (
     _NEW.counter("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_TOTAL", "errors", hardware=True),
     _OLD.counter("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "errors", hardware=True),
     _NEW.counter("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_TOTAL", "errors", hardware=True),
-    _OLD.counter("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "errors", hardware=True),
-    _NEW.counter("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_TOTAL", "errors", hardware=True),
+    _OLD.counter("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "errors", hardware=True),
+    _NEW.counter("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_TOTAL", "errors", hardware=True),
     # Events in a sliding window of 5 minutes: a gauge in spite of its name, and zero again by itself.
     _OWN.gauge("DCGM_EXP_XID_ERRORS_COUNT", "events", "xid", "window_size_in_ms", late=True),
     _OWN.gauge("DCGM_EXP_CLOCK_EVENTS_COUNT", "events", "clock_event", "window_size_in_ms", hardware=True, late=True),

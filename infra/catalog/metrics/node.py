@@ -7,8 +7,12 @@ from infra.catalog.metrics.metric import Exporter
 _NODE = Exporter("node-exporter", "node_exporter 1.12.1, default collectors; compared with /metrics of the lab's host")
 _SYSCTL = Exporter("node-exporter", "node_exporter 1.12.1, collector sysctl with the keys in infra/catalog/settings.py")
 _RDMA = Exporter("node-exporter", "node_exporter 1.12.1, collector/infiniband_linux.go", ("device", "port"))
-_ETHTOOL = Exporter("node-exporter", "node_exporter 1.12.1, collector/ethtool_linux.go (off by default) renames rx to "
-                    "received; counters of the mlx5 driver, Linux ethernet/mellanox/mlx5 counters", ("device",))  # fmt: skip
+_ETHTOOL = Exporter(
+    "node-exporter",
+    "node_exporter 1.12.1, collector/ethtool_linux.go (off by default) renames rx to received; "
+    "counters of the mlx5 driver, Linux Documentation, ethernet/mellanox/mlx5/counters",
+    ("device",),
+)
 
 NODE = (
     _NODE.counter("node_cpu_seconds_total", "seconds", "cpu", "mode"),

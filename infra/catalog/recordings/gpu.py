@@ -17,7 +17,7 @@ def either(old: str, wrap: str = "{}") -> str:
 _LINK_ERRORS = tuple(
     f"label_replace({either(f'DCGM_FI_DEV_NVLINK_{kind}_ERROR_COUNT_TOTAL', 'increase({}[<15m>])')},"
     f' "kind", "{kind.lower()}", "", "")'
-    for kind in ("REPLAY", "RECOVERY", "CRC_DATA")
+    for kind in ("REPLAY", "RECOVERY", "CRC_FLIT")
 )
 _XID = either("DCGM_FI_DEV_XID_ERRORS")
 

@@ -48,7 +48,8 @@ HOST = (
     Recording("host:network_received_bytes:rate", _network("receive"), "Bytes received, without RDMA (1/s)"),
     Recording("host:network_sent_bytes:rate", _network("transmit"), "Bytes sent, without RDMA (1/s)"),
     Recording("host:network_bad_packets:ratio",
-              f"sum by ({BY}) (rate(node_network_receive_errs_total[<5m>]) + rate(node_network_transmit_errs_total[<5m>])"
+              f"sum by ({BY}) (rate(node_network_receive_errs_total[<5m>]) +"
+              f" rate(node_network_transmit_errs_total[<5m>])"
               " + rate(node_network_receive_drop_total[<5m>]))"
               f" / (sum by ({BY}) (rate(node_network_receive_packets_total[<5m>])) > 0)",
               "Packets in error or dropped, of those received"),

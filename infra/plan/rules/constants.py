@@ -15,19 +15,19 @@ Row = tuple[Labels, float]
 
 
 def constants(plan: Plan, watched: ObservabilityPlan) -> list[dict[str, Any]]:
-    """Recording rules that say what the plan says; one per kind of fact, none where there is nothing to say."""
+    """Say as recording rules what the plan says, one for each kind of fact."""
     facts = {
         **_of_pools(plan),
         **_of_models(plan, watched),
         **_of_settings(),
         "metrics:count": _expected(plan, watched),
     }
-    said = {name: list(rows) for name, rows in facts.items()}
-    return [{"record": f"plan:{name}", "expr": _series(rows)} for name, rows in said.items() if rows]
+    return [{"record": f"plan:{name}", "expr": _series(rows)} for name, rows in facts.items()]
 
 
 def _series(rows: Iterable[Row]) -> str:
-    return " or ".join(_sample(labels, value) for labels, value in rows)
+    """Write rows as one expression; without any it yields nothing."""
+    return " or ".join(_sample(labels, value) for labels, value in rows) or "vector(0) > 0"
 
 
 def _sample(labels: Labels, value: float) -> str:
@@ -53,8 +53,11 @@ def _of_pools(plan: Plan) -> dict[str, Iterable[Row]]:
 
 def _of_models(plan: Plan, watched: ObservabilityPlan) -> dict[str, Iterable[Row]]:
     promised = [(model, watched.objectives[model.name]) for model in plan.models]
-    costs = [({"model": name}, limit) for name, said in watched.objectives.items()
-             if (limit := said.usd_per_million_tokens)]  # fmt: skip
+    costs = [
+        ({"model": name}, said.usd_per_million_tokens)
+        for name, said in watched.objectives.items()
+        if said.usd_per_million_tokens
+    ]
     return {
         "replicas:count": [
             ({"model": model.name, "pool": model.pool.name}, model.model.replicas) for model in plan.models

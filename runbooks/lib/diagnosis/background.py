@@ -21,7 +21,7 @@ SHOWN = 3
 """Changes or differences that are told (count)."""
 
 LONGEST = 200
-"""Longest sentence about one difference; the whole of it is in the object (characters)."""
+"""Longest sentence about one change or difference (characters)."""
 
 BACKGROUND = ("change", "old change", "drift")
 """Kinds of findings that are no faults by themselves."""
@@ -59,7 +59,7 @@ def _changes(every: Sequence[changes.Change], now: datetime, about: str) -> list
     result = []
     for change in every[:SHOWN]:
         young = bool(about) and now - change.at <= SUSPECT
-        said = f"{'recent ' if young else ''}change: {change}"
+        said = shorten(f"{'recent ' if young else ''}change: {change}", LONGEST)
         result.append(Finding("change" if young else "old change", said, None, ("roll_back",) if young else (), about))
     return result
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 FINDINGS = "findings"
 """Fact under which a step of a diagnosis leaves what it found."""
 
+NO_FAULT = ("change", "old change", "drift", "departed", "restarted", "leaving", "starting", "tenant", "gone")
+"""Kinds of findings that explain a fault and are none by themselves: what they offer waits for a fault."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -54,8 +57,11 @@ def found(ctx: Context, *faults: str) -> list[Finding]:
 
 
 def wanted(ctx: Context) -> set[str]:
-    """Values of ``do`` that fit what was found."""
-    return {do for one in findings(ctx) for do in one.offers}
+    """Values of ``do`` that fit what was found; none as long as no fault is among it."""
+    every = list(findings(ctx))
+    if all(one.fault in NO_FAULT for one in every):
+        return set()
+    return {do for one in every for do in one.offers}
 
 
 def given(ctx: Context) -> Any:

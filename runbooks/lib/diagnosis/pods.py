@@ -74,6 +74,8 @@ def _container(pod: Pod, container: Container, now: datetime) -> Finding | None:
     last = container.last_ended
     if container.restarts and last is not None and now - last <= RECENT:
         how, times = ended(container.last_exit_code, container.last_reason), container.restarts
+        if container.last_exit_code == 0 and times == 1:
+            return Finding("restarted", f"{who} ended by itself and began again, once", last, (), pod.name)
         said = f"{who} {how}, {times} restart{'s' if times > 1 else ''} within {_age(now - pod.created)}"
         looping = container.reason == "CrashLoopBackOff" or times > 1
         return Finding("crash loop" if looping else "ended", said, last, (*REPLACE, *TAKE_BACK), pod.name)

@@ -50,6 +50,11 @@ def _alarms(ctx: Context) -> Iterator[str]:
         yield "alert Watchdog does not fire, so nothing would be seen; run monitoring/restore_data first"
 
 
+def at_rest(ctx: Context) -> bool | None:
+    """True once no pod is on its way out; None before."""
+    return None if any(pod.deleting for pod in clients.of(ctx).kube.pods.list()) else True
+
+
 def settled(ctx: Context, expects: Expects | None) -> bool | None:
     """True once all is ready and the expected alert is quiet again; None as long as it is not, or cannot be told."""
     c = clients.of(ctx)

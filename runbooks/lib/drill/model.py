@@ -78,6 +78,8 @@ class Drill(Runbook):
         """Remember objects, processes, mounts, interfaces and firewall; at the end nothing may differ."""
         first = ctx.facts.get("look", {}).get("things")
         if first is None:
+            # What is on its way out now would be missed later as if the drill had removed it.
+            ctx.until(lambda: health.at_rest(ctx), timeout=timedelta(minutes=3), every=2.0, what="pods on their way out")
             return Outcome.ok("remembered", things=traces.take(ctx).things)
         before = traces.Traces(first)
         # Pods that go take some seconds to be gone; what stays after that was left behind.

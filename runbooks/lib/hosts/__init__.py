@@ -72,9 +72,12 @@ class Hosts:
         """Start, stop or restart a service, and see that it came about.
 
         Args:
-            action: ``start``, ``stop``, ``restart``; in the lab also ``kill``, ``pause`` and ``continue``.
+            action: ``start``, ``stop``, ``restart``, ``kill``, ``pause`` or ``continue``.
+        Raises:
+            ConfigError: there is no such service or action.
         """
         steps = self._manager.steps(name, action)
+        self.service_state(host, name)
         if not may(self.ctx, f"{action} {name} on host {host}"):
             return
         for argv in steps:

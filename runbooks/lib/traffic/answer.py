@@ -73,7 +73,7 @@ class StreamedAnswer:
             self.is_done = True
             return
         try:
-            chunk = json.loads(data)
+            chunk = json.loads(data.decode())
         except ValueError:
             chunk = None
         if not isinstance(chunk, dict):

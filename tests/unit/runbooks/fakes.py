@@ -10,18 +10,15 @@ from typing import Any
 
 from infra.errors import ConfigError, Unknown
 from infra.plan.facts import Plan
-from infra.plan.manifests import gateway as gateway_manifests
-from infra.plan.manifests import model as model_manifests
 from runbooks.engine.model import Runbook
 from runbooks.engine.run import Consent, Result, Site, execute
 from runbooks.lib import drift
-from runbooks.lib.alertmanager import Silence
 from runbooks.lib.kubernetes import views
 from runbooks.lib.kubernetes.views import Deployment, Event, Host, Pod
-from runbooks.lib.prometheus import Alert, Sample, Series
 from runbooks.lib.stack import Stack
 from runbooks.lib.writing import Result as Ran
 from runbooks.lib.writing import may
+from tests.unit.runbooks.fake_services import Alertmanager, Gateway, History, Prometheus
 
 TINY = "tiny-7fff55f7f4-jwx6m"
 DOOR = "gateway-85757d8bb-x4tcz"
@@ -76,6 +73,8 @@ class Cluster:
     logs_there: dict[str, list[str]] = field(default_factory=dict)
     objects: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
     shed: dict[str, str] = field(default_factory=dict)
+    templates: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Pod templates that are not as planned, by Deployment."""
     written: list[str] = field(default_factory=list)
 
     def bind(self, ctx: Any) -> Cluster:
@@ -108,6 +107,24 @@ class Cluster:
             if (one["kind"], one["metadata"]["namespace"], one["metadata"]["name"]) == (kind, namespace, name):
                 return one
         return None
+
+    @property
+    def api(self) -> Cluster:
+        return self
+
+    def path(self, api_version: str, kind: str, namespace: str, name: str = "") -> str:
+        return f"{namespace}/{kind}/{name}"
+
+    def send(self, method: str, path: str, body: dict[str, Any]) -> None:
+        """Create an object."""
+        meta = body["metadata"]
+        if self.note(f"create {body['kind']} {meta['name']}"):
+            self.objects[body["kind"], meta["namespace"], meta["name"]] = body
+
+    def patch(self, api_version: str, kind: str, namespace: str, name: str, body: dict[str, Any]) -> None:
+        """Merge the data of a Secret."""
+        if self.note(f"patch {kind} {name}"):
+            self.objects[kind, namespace, name]["data"] |= body["data"]
 
     # -- as its pods
     def find(self, namespace: str, name: str) -> Pod | None:
@@ -182,13 +199,15 @@ class Deployments:
             raise ConfigError(f"deployment {namespace}/{name} — there is none — look")
         replicas = self.cluster.wanted.get(name, wanted["spec"]["replicas"])
         ready = self.cluster.ready.get(name, replicas)
+        spec = wanted["spec"] | {"replicas": replicas}
+        spec |= {"template": self.cluster.templates.get(name, spec["template"])}
         status = {"replicas": replicas, "updatedReplicas": replicas, "readyReplicas": ready, "availableReplicas": ready}
         meta = wanted["metadata"] | {"uid": name, "generation": 1}
         return views.deployment(
             {
                 **wanted,
                 "metadata": meta,
-                "spec": wanted["spec"] | {"replicas": replicas},
+                "spec": spec,
                 "status": status | {"observedGeneration": 1},
             }
         )
@@ -198,6 +217,10 @@ class Deployments:
 
     def until_settled(self, namespace: str, name: str, *, timeout: timedelta) -> Deployment:
         return self.get(namespace, name)
+
+    def put_template(self, namespace: str, name: str, template: Mapping[str, Any]) -> None:
+        if self.cluster.note(f"put template on {name}"):
+            self.cluster.templates[name] = dict(template)
 
     def restart(self, namespace: str, name: str) -> None:
         self.cluster.note(f"restart {name}")
@@ -221,74 +244,6 @@ class Events:
 
 
 @dataclass
-class Prometheus:
-    """Answers by a part of the expression, the first that fits; nothing fits: no data."""
-
-    answers: dict[str, Any] = field(default_factory=dict)
-    firing_now: list[Alert] = field(default_factory=list)
-    is_down: bool = False
-
-    def samples(self, expression: str, *, needs: Sequence[str], **names: Any) -> list[Sample]:
-        """Samples, none included."""
-        if self.is_down:
-            raise Unknown("Prometheus — gives no answer — see that it runs")
-        for part, answer in self.answers.items():
-            if part in expression:
-                return [Sample({}, answer)] if isinstance(answer, int | float) else list(answer)
-        return []
-
-    def vector(self, expression: str, **names: Any) -> list[Sample]:
-        """Samples, at least one."""
-        found = self.samples(expression, needs=(), **names)
-        if not found:
-            raise Unknown(f"{expression} — no data")
-        return found
-
-    def value(self, expression: str, *, unit: str = "", **names: Any) -> float:
-        return self.vector(expression, **names)[0].value
-
-    def range(self, expression: str, **names: Any) -> list[Series]:
-        raise Unknown(f"{expression} — no data")
-
-    def alerts(self) -> list[Alert]:
-        return self.firing_now
-
-
-@dataclass
-class Alertmanager:
-    """Silences in memory."""
-
-    cluster: Cluster
-    made: list[Silence] = field(default_factory=list)
-
-    def silence(self, matchers: Mapping[str, str], *, lasts: timedelta, comment: str) -> str:
-        """Make one."""
-        if self.cluster.note(f"silence {dict(matchers)} for {lasts}"):
-            now = datetime.now(UTC)
-            self.made.append(Silence(f"s{len(self.made)}", "me", comment, matchers, now, now + lasts, "active"))
-        return "s"
-
-    def own(self) -> list[Silence]:
-        return self.made
-
-    def expire(self, silence_id: str) -> None:
-        self.cluster.note(f"end silence {silence_id}")
-
-
-class History:
-    """A Pulumi that cannot be asked."""
-
-    def updates(self) -> list[Any]:
-        return []
-
-    def applied(self, kind: str, namespace: str, name: str) -> None:
-        return None
-
-    def plans(self) -> list[Any]:
-        return []
-
-
-@dataclass
 class World:
     """All clients of a run, in memory."""
 
@@ -299,7 +254,7 @@ class World:
     plan: Plan = PLAN
 
     def __post_init__(self) -> None:
-        self.alertmanager, self.history, self.stack = Alertmanager(self.kube), History(), Stack("lab")
+        self.alertmanager, self.history, self.stack = Alertmanager(self.kube), History(self.plan), Stack("lab")
 
     @property
     def gateway(self) -> Gateway:
@@ -316,21 +271,6 @@ class World:
         return execute(book, book.Inputs(**inputs), stack="lab", site=site, consent=Consent(yes=yes))
 
 
-@dataclass
-class Gateway:
-    """Envoy's counters."""
-
-    there: dict[str, list[dict[str, float]]]
-
-    def stats(self, pod: str, only: str = "") -> Mapping[str, float]:
-        """The next look at them."""
-        if pod not in self.there:
-            return {}
-        if not self.there[pod]:
-            raise Unknown(f"gateway pod {pod} — Envoy's administration does not answer")
-        return self.there[pod].pop(0) if len(self.there[pod]) > 1 else self.there[pod][0]
-
-
 def said(result: Result) -> str:
     """All that a run said, refusals included."""
     return "\n".join([*(f"{one.title}: {one.said}" for one in result.steps), *result.refused])
@@ -339,6 +279,3 @@ def said(result: Result) -> str:
 def offered(result: Result) -> set[str]:
     """Values of ``do`` that a run offers."""
     return {one.do for one in result.offers}
-
-
-MODELS, DOORS = model_manifests.NAMESPACE, gateway_manifests.NAMESPACE

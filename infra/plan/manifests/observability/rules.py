@@ -13,6 +13,4 @@ NAME = "railwright"
 
 def objects(plan: Plan, seen: ObservabilityPlan) -> dict[str, Manifest]:
     """Recording and alert rules: part → manifest."""
-    if not hasattr(rules, "rules"):
-        return {}
     return {"rules": selected(seen, GROUP, "PrometheusRule", NAME, {"groups": rules.rules(plan)})}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from runbooks.sample.write_files import WriteFiles, trip, write
+
 from runbooks.engine.context import Context
 from runbooks.engine.model import Outcome, step
-from runbooks.sample.write_files import WriteFiles, trip, write
 
 
 class RunLate(WriteFiles):
     """Write two files with a second for the second, and three for all."""
 
+    answers = ()
     deadline = timedelta(seconds=3)
 
     @step("look at the folder", writes=False, recheck=True, timeout=timedelta(seconds=1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import time
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
@@ -112,31 +113,29 @@ def remove(ctx: Context, name: str) -> Outcome:
 
 def trip(ctx: Context, fault: Fault) -> Outcome:
     """Go wrong in one of the ways a step can."""
-    match fault:
-        case "fail":
-            return Outcome.fail("did not work")
-        case "stop":
-            return Outcome.stop("no need to go on")
-        case "unknown":
-            return Outcome.unknown("no data")
-        case "raise":
-            raise KeyError("surprise")
-        case "check":
-            raise CheckError("written, read back, differs")
-        case "hang":
-            while True:
-                try:
-                    time.sleep(0.05)
-                except Exception:  # noqa: S112  a step that swallows everything it can
-                    continue
-        case "hang_c":
-            import select
+    said = {"fail": Outcome.fail("did not work"), "stop": Outcome.stop("no need to go on")}
+    raised = {
+        "raise": KeyError("surprise"),
+        "check": CheckError("written, read back, differs"),
+        "nothing": Unknown("nobody answers"),
+    }
+    if fault in raised:
+        raise raised[fault]
+    if fault.startswith("hang"):
+        hang(in_c=fault == "hang_c")
+    if fault == "until":
+        ctx.until(lambda: None, timeout=timedelta(minutes=5), what="never so")
+    if fault == "slow":
+        time.sleep(2)
+    return Outcome.unknown("no data") if fault == "unknown" else said.get(fault, Outcome.ok("done"))
 
-            select.select([], [], [], 600)
-        case "until":
-            ctx.until(lambda: None, timeout=timedelta(minutes=5), what="never so")
-        case "slow":
-            time.sleep(2)
-        case "nothing":
-            raise Unknown("nobody answers")
-    return Outcome.ok("done")
+
+def hang(*, in_c: bool) -> None:
+    """Never come back: in a loop that swallows everything it can, or in a call that blocks."""
+    if in_c:
+        select.select([], [], [], 600)
+    while True:
+        try:
+            time.sleep(0.05)
+        except Exception:  # noqa: S112  what is tested
+            continue

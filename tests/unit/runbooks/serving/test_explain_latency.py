@@ -51,7 +51,7 @@ CASES: dict[str, tuple[dict[str, Any], str, set[str]]] = {
             ]
         },
         "tenant acme (batch): 90% of the requests for model tiny",
-        {"shed_tier", "silence"},
+        {"silence"},
     ),
 }
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from runbooks.engine.discover import load
 from runbooks.engine.result import Exit
+from runbooks.engine.run import Site, undo
 from runbooks.serving import _pulse
 from runbooks.serving.recover_engine import RecoverEngine
 from tests.unit.runbooks.fakes import PLAN, TINY, Cluster, World, event, offered, pod, said, stamp
@@ -123,3 +125,23 @@ def test_an_unknown_model_is_refused_with_those_there_are(inputs: dict[str, Any]
     result = World().run(RecoverEngine, tmp_path, **inputs)
     assert result.exit is Exit.REFUSED
     assert "serves llama-405b, tiny" in said(result)
+
+
+def test_a_container_that_ended_by_itself_once_is_no_fault(tmp_path: Path) -> None:
+    """After a restart of the host every container has ended once; nothing is to be done."""
+    last = {"terminated": {"exitCode": 0, "reason": "Completed", "finishedAt": stamp(20)}}
+    result = World(Cluster(pods_there=[pod(restartCount=1, lastState=last)])).run(RecoverEngine, tmp_path, model="tiny")
+    assert "ended by itself and began again, once" in said(result)
+    assert offered(result) == {"silence"}
+
+
+def test_a_bad_image_is_rolled_back_and_rolled_forward_again(tmp_path: Path) -> None:
+    """What the last update applied is put back; undo brings the newer template again."""
+    bad = {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "vllm", "image": "typo"}]}}
+    waits = pod(ready=False, state={"waiting": {"reason": "ErrImageNeverPull"}})
+    world = World(Cluster(pods_there=[waits], ready={"tiny": 0}, templates={"tiny": bad}))
+    assert "roll_back" in offered(world.run(RecoverEngine, tmp_path, model="tiny"))
+    result = world.run(RecoverEngine, tmp_path, model="tiny", do="roll_back", yes=True)
+    assert (result.exit, world.kube.templates["tiny"] == bad) == (Exit.DONE, False)
+    undo(result.run_id, load=load, site=Site(runs=tmp_path / "runs", connect=world.connect))
+    assert world.kube.templates["tiny"] == bad
