@@ -19,9 +19,7 @@ from typing import Any
 import yaml
 
 from lab import env, paths
-
-Timing = tuple[float, str]
-"""Seconds, and what one should know about them."""
+from tests.bench.watch import Timing, engine_start, watch_fleet
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,9 @@ CASES = {
     "preview-10-hosts": Case(partial(preview, 10), 10),
     "preview-1000-hosts": Case(partial(preview, 1000), 10),
     "up-no-change": Case(no_change_up, 15),
+    "engine-start": Case(engine_start, 1),
+    "watch-10-hosts": Case(partial(watch_fleet, 10), 1),
+    "watch-1000-hosts": Case(partial(watch_fleet, 1000), 1),
     "warm-first-token": Case(warm_up, 180),
     "cold-set-up": Case(cold_set_up, 35 * 60),
 }

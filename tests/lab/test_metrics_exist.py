@@ -33,7 +33,7 @@ HAPPEN = {
 @pytest.fixture(scope="module")
 def prometheus() -> httpx.Client:
     """Client of the lab's Prometheus; skips where the lab has none."""
-    client = httpx.Client(base_url=f"http://{serving_lab().network.node}:{PORT}", trust_env=False, timeout=10)
+    client = httpx.Client(base_url=f"http://{serving_lab().network.node_ip}:{PORT}", trust_env=False, timeout=10)
     try:
         client.get("/-/ready").raise_for_status()
     except httpx.HTTPError:

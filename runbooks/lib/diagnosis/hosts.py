@@ -93,7 +93,9 @@ def differences(ctx: Context, hosts: Sequence[Host]) -> Iterator[Finding]:
         if pool is None:
             yield Finding("drift", f"host {host.name} belongs to no pool of the plan", about=host.name)
         elif host.allocatable.get(GPU, 0.0) != pool.board.gpus:
-            said = f"host {host.name} offers {host.allocatable.get(GPU, 0.0):g} of the {pool.board.gpus} GPUs of its board"
+            said = (
+                f"host {host.name} offers {host.allocatable.get(GPU, 0.0):g} of the {pool.board.gpus} GPUs of its board"
+            )
             yield Finding("drift", said, None, (), host.name)
 
 
@@ -106,4 +108,6 @@ def names(hosts: Iterable[str]) -> str:
 
 def _change(change: changes.Change, now: datetime) -> Finding:
     young = now - change.at <= SUSPECT
-    return Finding("change" if young else "old change", shorten(f"{'recent ' if young else ''}change: {change}", LONGEST))
+    return Finding(
+        "change" if young else "old change", shorten(f"{'recent ' if young else ''}change: {change}", LONGEST)
+    )

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from runbooks.lib.traffic import Figures, Verdict
+if TYPE_CHECKING:
+    from runbooks.lib.traffic import Figures
+
+FAILURES = ("lost", "cut", "wrong")
+"""Verdicts of the traffic driver that no client may see unless a drill says so."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,12 @@ class Holds:
 
     def broken(self, figures: Figures) -> Iterator[str]:
         """What the figures break, one sentence each."""
-        for verdict in (Verdict.LOST, Verdict.CUT, Verdict.WRONG, Verdict.REJECTED):
-            allowed, seen = getattr(self, verdict.value), figures.counts.get(verdict, 0)
+        counts = {str(verdict): number for verdict, number in figures.counts.items()}
+        for verdict in (*FAILURES, "rejected"):
+            allowed, seen = getattr(self, verdict), counts.get(verdict, 0)
             if allowed is not None and seen > allowed:
-                yield f"{seen} requests {verdict.value}, {allowed} allowed"
-        right = figures.counts.get(Verdict.OK, 0) + figures.counts.get(Verdict.LATE, 0)
+                yield f"{seen} requests {verdict}, {allowed} allowed"
+        right = counts.get("ok", 0) + counts.get("late", 0)
         if right < self.answered:
             yield f"{right} requests answered, at least {self.answered} wanted"
         if self.first_token_s is not None and figures.ttft and figures.ttft.p99 > self.first_token_s:

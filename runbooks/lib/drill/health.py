@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from infra.errors import CheckError, ConfigError, Unknown
 from runbooks.lib import clients
-from runbooks.lib.drill.claims import Expects, Holds
-from runbooks.lib.traffic import Figures, Verdict
+from runbooks.lib.drill.claims import FAILURES, Expects, Holds
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
+    from runbooks.lib.traffic import Figures
 
 BASELINE_SECONDS = 8.0
 """How long the steady state is watched before the fault and after recovery (s)."""
@@ -24,8 +24,11 @@ PATIENCE = 10
 
 
 def unhealthy(ctx: Context) -> Iterator[str]:
-    """Every reason not to hurt this system now: alerts, cordoned or lost hosts, rollouts under way, blindness."""
-    yield from _alarms(ctx)
+    """Every reason not to hurt this system now: alerts, cordoned or lost hosts, rollouts under way.
+
+    Raises:
+        Unknown: Prometheus cannot be asked, so that no claim could be judged.
+    """
     kube = clients.of(ctx).kube
     for host in kube.hosts.list():
         if host.cordoned:
@@ -35,14 +38,11 @@ def unhealthy(ctx: Context) -> Iterator[str]:
     for deployment in kube.deployments.list():
         if not deployment.is_settled:
             yield f"deployment {deployment.namespace}/{deployment.name} is not settled; wait until its rollout ends"
+    yield from _alarms(ctx)
 
 
 def _alarms(ctx: Context) -> Iterator[str]:
-    try:
-        firing = [alert for alert in clients.of(ctx).prometheus.alerts() if alert.state == "firing"]
-    except Unknown as error:
-        yield f"Prometheus cannot be asked, so no claim could be judged: {error}"
-        return
+    firing = [alert for alert in clients.of(ctx).prometheus.alerts() if alert.state == "firing"]
     for alert in firing:
         if alert.labels.get("severity") == "page":
             yield f"alert {alert.name} fires since {alert.since}; run its runbook first"
@@ -78,7 +78,8 @@ def abort_if(allowed: Holds, figures: Figures) -> None:
     Raises:
         CheckError: more than ``PATIENCE`` requests beyond the claim failed.
     """
-    for verdict in (Verdict.LOST, Verdict.CUT, Verdict.WRONG):
-        limit, seen = getattr(allowed, verdict.value), figures.counts.get(verdict, 0)
+    counts = {str(verdict): number for verdict, number in figures.counts.items()}
+    for verdict in FAILURES:
+        limit, seen = getattr(allowed, verdict), counts.get(verdict, 0)
         if limit is not None and seen > limit + PATIENCE:
-            raise CheckError(f"abort rule — {seen} requests {verdict.value}, {limit} allowed — the fault is undone")
+            raise CheckError(f"abort rule — {seen} requests {verdict}, {limit} allowed — the fault is undone")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.engine.context import Context
 from runbooks.engine.model import Outcome, Runbook, step
@@ -13,7 +13,9 @@ from runbooks.lib import clients
 from runbooks.lib.drill import answer, health, report, traces
 from runbooks.lib.drill.claims import Expects, Holds, Left
 from runbooks.lib.drill.timeline import Timeline
-from runbooks.lib.traffic import LengthSpread, Profile, Segment, TrafficRun, tenants_of
+
+if TYPE_CHECKING:
+    from runbooks.lib.traffic import Profile
 
 
 class Drill(Runbook):
@@ -35,14 +37,18 @@ class Drill(Runbook):
     recovers_within: ClassVar[timedelta] = timedelta(minutes=3)
     is_short: ClassVar[bool] = False
     """Whether it is one of the short set that every test run makes."""
-    segments: ClassVar[tuple[Segment, ...]] = (Segment(rate=1.0, seconds=None),)
-    """Requests per second while the drill runs; the last goes on until the end."""
+    rate: ClassVar[float] = 1.0
+    """Requests per second while the drill runs, unless ``load`` says otherwise."""
     tokens: ClassVar[int] = 24
     """Tokens of each answer."""
     needs_lab: ClassVar[bool] = False
     """Whether the fault can be made on simulated hosts or with the lab's own parts only."""
     needs_api: ClassVar[bool] = True
     """Whether the API server answers while the fault is in."""
+
+    def load(self, ctx: Context) -> Iterable[tuple[float, float | None]]:
+        """Rates (1/s) and how long each lasts (s); the last, of None, until the end."""
+        return [(self.rate, None)]
 
     def fault(self, ctx: Context) -> str:
         """One sentence: what is done to which target."""
@@ -97,8 +103,10 @@ class Drill(Runbook):
         self.timeline = Timeline()
         if ctx.dry:
             return Outcome.ok(
-                f"would send {self.segments[0].rate:g} requests/s for {health.BASELINE_SECONDS} s and judge them"
+                f"would send {self.rate:g} requests/s for {health.BASELINE_SECONDS} s and judge them"
             )
+        from runbooks.lib.traffic import TrafficRun
+
         self.traffic = TrafficRun(self.profile(ctx)).start()
         begun = time.time()
         ctx.sleep(health.BASELINE_SECONDS)
@@ -202,12 +210,14 @@ class Drill(Runbook):
 
     def profile(self, ctx: Context) -> Profile:
         """The load: every model that real hosts serve, every tenant."""
+        from runbooks.lib.traffic import LengthSpread, Profile, Segment, tenants_of
+
         c = clients.of(ctx)
         served = [model.name for model in c.plan.models if not model.pool.simulated]
         return Profile(
             url=c.gateway.url,
             models=dict.fromkeys(served, 1.0),
-            segments=self.segments,
+            segments=tuple(Segment(rate=rate, seconds=seconds) for rate, seconds in self.load(ctx)),
             tenants=tenants_of(ctx.stack),
             prompt=LengthSpread.of("uniform:8:32"),
             output=LengthSpread.of(str(self.tokens)),

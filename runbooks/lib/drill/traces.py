@@ -51,7 +51,10 @@ _BOOKKEEPING = (
     "railwright.dev/restarted",
     "lab.railwright.dev/stamp",
 )
-_OWN = re.compile(r"^(ps|ip|nft|sh|sshd|dropbear|cat|runc|part)\b|runbook |/bin/part |lab\.cluster\.part")
+_OWN = re.compile(r"^(\S*/)?(runc|part)\b|runbook |lab\.cluster\.part")
+"""Programs of the runtime and of whoever looks, which come and go."""
+_COLUMNS = 3
+_SESSIONS = re.compile(r"^(\S*/)?(dropbear|sshd)\b")
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def take(ctx: Context) -> Traces:
     things: dict[str, Mapping[str, str]] = {"objects": _objects(ctx), "pods": _pods(ctx)}
     for host in _real_hosts(ctx):
         ask = clients.of(ctx).hosts.ask
-        things[f"{host} processes"] = _counted(_processes(ask(host, ["ps", "-eo", "args="]).stdout))
+        things[f"{host} processes"] = _counted(_processes(ask(host, ["ps", "-eo", "pid=,ppid=,args="]).stdout))
         things[f"{host} mounts"] = _counted(_mounts(ask(host, ["cat", "/proc/mounts"]).stdout))
         things[f"{host} interfaces"] = _counted(_interfaces(ask(host, ["ip", "-o", "link"]).stdout))
         things[f"{host} firewall"] = _counted(_rules(ask(host, ["nft", "list", "ruleset"]).stdout))
@@ -121,15 +124,23 @@ def named(text: str) -> str:
 
 
 def _processes(text: str) -> Iterator[str]:
-    """Programs, less those that looking itself starts, and less threads of the kernel."""
-    for line in text.splitlines():
-        program = line.strip()
-        if (
-            program
-            and not program.startswith("[")
-            and not _OWN.search(program.rsplit("/", 1)[-1] if " " not in program else program)
-        ):
+    """Programs, less threads of the kernel and less what anybody's ssh session started, this one's included."""
+    rows = [line.split(None, 2) for line in text.splitlines()]
+    running = {int(row[0]): (int(row[1]), row[2].strip()) for row in rows if len(row) == _COLUMNS}
+    for pid, (parent, program) in running.items():
+        if not (program.startswith("[") or _OWN.search(program) or _is_session(running, pid, parent)):
             yield named(program)
+
+
+def _is_session(running: Mapping[int, tuple[int, str]], pid: int, parent: int) -> bool:
+    """Whether a process is a session of the ssh daemon, or descends from one; the daemon itself is not."""
+    seen = {pid}
+    while parent in running and parent not in seen:
+        if _SESSIONS.search(running[parent][1]):
+            return True
+        seen.add(parent)
+        parent = running[parent][0]
+    return False
 
 
 def _mounts(text: str) -> Iterator[str]:

@@ -1,0 +1,131 @@
+"""Find why a host, or a whole leaf of hosts, is not ready or stays cordoned, and bring it back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from runbooks.engine.model import Outcome, step
+from runbooks.lib import changes, clients
+from runbooks.lib.diagnosis import Finding, given, services, told
+from runbooks.lib.diagnosis.hosts import OnHosts, meant, names
+from runbooks.lib.drain import movable
+from runbooks.lib.mitigations import DrainHost, Silence, SilenceInputs
+from runbooks.lib.mitigations.cordon import Cordon, Uncordon, ours
+from runbooks.lib.mitigations.start_service import StartService
+
+if TYPE_CHECKING:
+    from runbooks.engine.context import Context
+    from runbooks.lib.kubernetes.views import Host
+
+PATIENCE = timedelta(minutes=3)
+"""How long a host may take to be ready after its kubelet runs. Source: kubelet reports at once; images may be cleaned."""
+
+
+class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):
+    """Bring back hosts that are not ready or cordoned for long, alone or with their whole leaf.
+
+    Kubernetes is asked, and each real host that is at fault itself; Prometheus is not needed.
+    """
+
+    answers = ("HostNotReady", "HostCordoned", "LeafDown")
+    lock = "{stack}"
+    risk = "a kubelet that starts reads its pods anew; those that run go on"
+    expect = timedelta(minutes=5)
+    deadline = timedelta(minutes=40)
+
+    class Inputs(SilenceInputs):
+        """Which hosts."""
+
+        host: str = Field(default="", description="host; left out: all hosts of the leaf, of the pool, or of the stack")
+        leaf: str = Field(default="", description="leaf, whose hosts are looked at together")
+        pool: str = Field(default="", description="pool")
+        do: Literal["nothing", "start_service", "uncordon", "cordon", "drain_host", "silence"] = "nothing"
+
+    @step("which hosts are not ready", writes=False)
+    def ready(self, ctx: Context) -> Outcome:
+        """Read what Kubernetes says of each, and whether a whole leaf is gone."""
+        hosts = meant(ctx)
+        found = [*_leaves(ctx, hosts), *(one for host in hosts for one in _host(host))]
+        return told(found, f"{len(hosts)} hosts are ready: {names(host.name for host in hosts)}")
+
+    @step("whether their services run", writes=False)
+    def services(self, ctx: Context) -> Outcome:
+        """Ask each real host that is not ready, or the one that was named, over ssh."""
+        hosts = meant(ctx)
+        asked = [host for host in hosts if not host.simulated and (not host.ready or len(hosts) == 1)]
+        if not asked:
+            return Outcome.ok("no real host is at fault; simulated ones have no services")
+        wanted = [service for host in asked for service in services.of_host(ctx, host.name)]
+        return told(services.faults(ctx, wanted), f"kubelet and containerd run on {names(host.name for host in asked)}")
+
+    @step("which are cordoned, and for whom", writes=False)
+    def cordons(self, ctx: Context) -> Outcome:
+        """Read the owners of each cordon."""
+        return told([_cordon(host) for host in meant(ctx) if host.cordoned], "none of them is cordoned")
+
+    @step("what runs on those at fault", writes=False)
+    def burden(self, ctx: Context) -> Outcome:
+        """Count their pods, and name the models that have replicas there."""
+        hosts = [host for host in meant(ctx) if not host.takes_pods]
+        pods = [pod for host in hosts for pod in movable(clients.of(ctx).kube.pods.list(host=host.name))]
+        served = {plan.name for plan in clients.of(ctx).plan.models}
+        models = sorted({pod.model for pod in pods} & served)
+        on = f"of models {', '.join(models)} among them" if models else "of no model among them"
+        return Outcome.ok(f"{len(pods)} pods are on hosts at fault, replicas {on}")
+
+    def until_well(self, ctx: Context) -> None:
+        """Wait until Kubernetes calls the hosts ready."""
+        hosts = clients.of(ctx).kube.hosts
+        for host in meant(ctx):
+            if not host.simulated:
+                what = f"host {host.name} is ready"
+                ctx.until(lambda name=host.name: hosts.get(name).ready, timeout=PATIENCE, what=what)
+
+
+def _host(host: Host) -> Iterator[Finding]:
+    if host.ready:
+        return
+    ready = host.conditions.get("Ready")
+    since = ready.since if ready is not None else None
+    if ready is None or ready.status == "Unknown":
+        said = f"host {host.name} is not ready (NotReady): its kubelet has not reported"
+    else:
+        said = f"host {host.name} is not ready (NotReady): its kubelet says {ready.reason}: {ready.message}"
+    # Its pods cannot be seen off while its kubelet is silent; a cordon keeps others from it until it has proved itself.
+    yield Finding("not ready", said, since, () if host.cordoned else ("cordon",), host.name)
+
+
+def _leaves(ctx: Context, hosts: Sequence[Host]) -> Iterator[Finding]:
+    """Leaves of which every host is gone: they share a cause."""
+    for pool, leaf in sorted({(host.pool, host.leaf) for host in hosts if host.leaf and not host.ready}):
+        every = clients.of(ctx).kube.hosts.list(pool=pool, leaf=leaf)
+        if len(every) < 2 or any(host.ready for host in every):
+            continue
+        times = [ready.since for host in every if (ready := host.conditions.get("Ready")) is not None and ready.since]
+        said = (
+            f"all {len(every)} hosts of leaf {leaf} of pool {pool} are not ready: look at the leaf switch and at the "
+            f"power of its racks, not at the hosts ({names(host.name for host in every)})"
+        )
+        yield Finding("leaf", said, _first(times), (), leaf)
+
+
+def _first(times: Sequence[datetime]) -> datetime | None:
+    return min(times) if times else None
+
+
+def _cordon(host: Host) -> Finding:
+    owners = ours(host)
+    whose = f"for {', '.join(owners)}" if owners else "by somebody else, for no reason of ours"
+    write = next((one for one in _writes(host) if "unschedulable" in one.what), None)
+    by = f" (by {write.who})" if write is not None and not owners else ""
+    said = f"host {host.name} is cordoned {whose}{by}"
+    offers = ("uncordon",) if owners and host.ready else ()
+    return Finding("cordoned", said, write.at if write is not None else None, offers, host.name)
+
+
+def _writes(host: Host) -> list[changes.Change]:
+    return sorted(changes.writes(host.raw), key=lambda change: change.at, reverse=True)
