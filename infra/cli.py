@@ -7,11 +7,14 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
 from infra.errors import ConfigError
+
+if TYPE_CHECKING:
+    from infra.plan.facts import ObservabilityPlan, Plan
 
 EXIT_REFUSED = 2
 """The spec is wrong or refused; nothing was touched."""
@@ -30,50 +33,76 @@ def main(argv: list[str] | None = None) -> int:
     rules = verbs.add_parser("rules", help="recording and alerting rules of a stack file, as Prometheus reads them")
     rules.add_argument("stack_file", type=Path, metavar="STACKFILE", help="such as stacks/Pulumi.lab.yaml")
     rules.add_argument("--json", action="store_true", help="print them as JSON instead of YAML")
+    dashboards = verbs.add_parser("dashboards", help="dashboards of a stack file, as Grafana imports them")
+    dashboards.add_argument("stack_file", type=Path, metavar="STACKFILE", help="such as stacks/Pulumi.lab.yaml")
+    dashboards.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for one JSON file each")
     options = parser.parse_args(argv)
-    verb = {"plan": _plan, "rules": _rules}[options.verb]
+    verb = {"plan": _plan, "rules": _rules, "dashboards": _dashboards}[options.verb]
     try:
-        return verb(options.stack_file, as_json=options.json)
+        return verb(options)
     except ConfigError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
         return EXIT_REFUSED
 
 
-def _plan(path: Path, *, as_json: bool) -> int:
+def _plan(options: argparse.Namespace) -> int:
     from infra.config.load import from_file
     from infra.plan.build import build
 
-    spec = from_file(path)
+    spec = from_file(options.stack_file)
     plan = build(spec, spec.stack) if spec.stack else None
     refused = [*spec.problems, *(str(refusal) for refusal in plan.refusals)] if plan else list(spec.problems)
-    if as_json:
+    if options.json:
         shown = {"stack": spec.name, "problems": refused, "plan": asdict(plan) if plan else None}
         print(json.dumps(shown, indent=2, default=_plain))
     else:
         from infra.screen import show
 
-        show(spec.name, str(path), plan, refused)
+        show(spec.name, str(options.stack_file), plan, refused)
     return EXIT_REFUSED if refused else 0
 
 
-def _rules(path: Path, *, as_json: bool) -> int:
+def _rules(options: argparse.Namespace) -> int:
     import yaml
 
+    from infra.plan.rules import rules
+
+    plan, _ = _watched(options.stack_file)
+    said = {"groups": rules(plan)}
+    print(json.dumps(said, indent=2) if options.json else yaml.safe_dump(said, sort_keys=False, width=WIDTH), end="")
+    return 0
+
+
+def _dashboards(options: argparse.Namespace) -> int:
+    from infra.plan.dashboards import BOARDS
+    from infra.plan.dashboards.grafana import rendered
+
+    _, seen = _watched(options.stack_file)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for board in BOARDS:
+            path = options.out / f"{board.name}.json"
+            path.write_text(json.dumps(rendered(board, seen), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+            print(path)
+    except OSError as error:
+        raise ConfigError(f"--out {options.out} — cannot be written ({error}) — name a folder of yours") from error
+    return 0
+
+
+def _watched(path: Path) -> tuple[Plan, ObservabilityPlan]:
+    """The plan of a stack file that has monitoring."""
     from infra.config.load import from_file
     from infra.plan.build import build
-    from infra.plan.rules import rules
 
     spec = from_file(path)
     plan = build(spec, spec.stack) if spec.stack else None
     refused = [*spec.problems, *(str(refusal) for refusal in plan.refusals)] if plan else list(spec.problems)
     if plan and plan.observability is None:
-        refused.append("observability: the stack has none or turns it off, so there are no rules; add it")
-    if plan is None or refused:
+        refused.append("observability: the stack has none or turns it off, so nothing watches it; add it")
+    if plan is None or plan.observability is None or refused:
         raise ConfigError(*refused)
-    said = {"groups": rules(plan)}
-    print(json.dumps(said, indent=2) if as_json else yaml.safe_dump(said, sort_keys=False, width=WIDTH), end="")
-    return 0
+    return plan, plan.observability
 
 
 def _plain(value: Any) -> Any:

@@ -16,6 +16,7 @@ from infra.errors import ConfigError
 from lab import env, paths, stack_file
 from lab.cluster import marks
 from lab.commands import end_orphans, run_logged
+from lab.images import catalog
 from lab.stack_file import STACK
 from lab.steps import Report
 
@@ -100,6 +101,7 @@ def _name_images() -> None:
     lock = paths.state_dir() / "images.json"
     wanted = [*stack_file.section("models").values(), stack_file.section("gateway")]
     names = {part["image"] for part in wanted if "@" not in part["image"]}
+    names |= {f"{catalog.REPOSITORY}/{part}" for part in catalog.MONITORING}
     if not lock.exists():
         lock.write_text(json.dumps(dict.fromkeys(sorted(names), f"sha256:{'0' * 64}"), indent=2) + "\n")
 

@@ -41,6 +41,7 @@ COUNTERS = (
     Counter("DCGM_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL", "counter", "NVLink packets sent again."),
     Counter("DCGM_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL", "counter", "NVLink recoveries."),
     Counter("DCGM_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL", "counter", "NVLink checksum errors."),
+    Counter("DCGM_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL", "counter", "NVLink checksum errors of data."),
     Counter("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "gauge", "Share of time in which any engine was busy."),
     Counter("DCGM_FI_PROF_PIPE_TENSOR_ACTIVE", "gauge", "Share of time in which tensor cores were busy."),
     Counter("DCGM_FI_PROF_DRAM_ACTIVE", "gauge", "Share of time in which memory was busy."),

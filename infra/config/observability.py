@@ -210,6 +210,8 @@ class Observability(Frozen):
     """Who runs dcgm-exporter on hosts with GPUs: this stack, the GPU Operator, or nobody."""
     also: tuple[str, ...] = ()
     """Jobs of the target that are scraped on request only, such as ``etcd``."""
+    dashboards: bool = True
+    """Put the dashboards where Grafana's sidecar finds them."""
     images: dict[str, str] = Field(default={})
     """Part to image, where it is not the published one; by digest, or by name when the image lock knows its digest."""
     slo: Defaults = Defaults()

@@ -216,3 +216,5 @@ def _notes(spec: Spec, stack: Stack, models: Iterable[ModelPlan]) -> Iterator[st
             yield f"models.{plan.name}: 1 replica has no disruption budget; draining its host interrupts it"
         if plan.rollover.max_surge == 0:
             yield f"models.{plan.name}: no room for one replica more, so a rollout takes one away first"
+    if stack.observability is None:
+        yield "observability: left out, so nothing watches this stack and nobody is told when it fails"

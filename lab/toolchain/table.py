@@ -205,7 +205,6 @@ TOOLS = (
         binaries=(Binary("prometheus", f"{_PROMETHEUS}/prometheus"), Binary("promtool", f"{_PROMETHEUS}/promtool")),
         stamps=((_COMMON_VERSION, "3.16.0"),),
         tags=("remove_all_sd", "enable_kubernetes_sd"),
-        may_be_installed=True,
     ),
     Tool(
         name="prometheus-operator",
@@ -215,12 +214,6 @@ TOOLS = (
             Binary("prometheus-config-reloader", f"{_OPERATOR}/prometheus-config-reloader"),
         ),
         stamps=((_COMMON_VERSION, "0.93.1"),),
-    ),
-    Tool(
-        name="node_exporter",
-        version="1.12.1",
-        binaries=(Binary("node_exporter", "github.com/prometheus/node_exporter"),),
-        stamps=((_COMMON_VERSION, "1.12.1"),),
     ),
     Tool(
         name="kube-state-metrics",
@@ -233,6 +226,12 @@ TOOLS = (
         version="0.35.0",
         binaries=(Binary("alertmanager", "github.com/prometheus/alertmanager/cmd/alertmanager"),),
         stamps=((_COMMON_VERSION, "0.35.0"),),
+    ),
+    Tool(
+        name="node_exporter",
+        version="1.12.1",
+        binaries=(Binary("node_exporter", "github.com/prometheus/node_exporter"),),
+        stamps=((_COMMON_VERSION, "1.12.1"),),
     ),
 )
 """All tools, in the order in which they are built. The two that start share no package: runc is built with cgo, so that

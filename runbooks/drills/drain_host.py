@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
-from infra.errors import ConfigError
+from runbooks.drills._hosts import real_host
 from runbooks.engine.model import Inputs as EngineInputs
 from runbooks.engine.model import Outcome, Target, step
 from runbooks.lib import clients, drain
@@ -23,7 +23,7 @@ class DrainHost(Drill):
     """Drain a real host under load: its replicas move, no request is lost or cut."""
 
     silent_because: ClassVar[str] = "a drain is planned work; HostCordoned comes only when a host stays cordoned"
-    tokens: ClassVar[int] = 300
+    tokens: ClassVar[int] = 120
     recovers_within: ClassVar[timedelta] = timedelta(minutes=5)
     deadline: ClassVar[timedelta] = timedelta(minutes=15)
 
@@ -35,11 +35,7 @@ class DrainHost(Drill):
 
     def targets(self, ctx: Context) -> Iterable[Target]:
         """The host."""
-        real = sorted(host.name for host in clients.of(ctx).kube.hosts.list() if not host.simulated)
-        name = ctx.inputs.host or real[-1]  # type: ignore[attr-defined]  # our own Inputs
-        if name not in real:
-            raise ConfigError(f"host {name!r} — is no real host of this stack — choose one of {', '.join(real)}")
-        yield Target("host", name)
+        yield Target("host", real_host(ctx))
 
     def refusals(self, ctx: Context) -> Iterator[str]:
         """Those of every drill, and those of every drain."""

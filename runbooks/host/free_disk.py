@@ -100,7 +100,7 @@ class FreeDisk(OnHosts, DrainHost, Silence, Remedy):
         said = f"{len(found)} images of {size:.1f} GiB are used by no container and are not in the plan"
         offers = ("free_space",) if found or not services.in_lab(ctx) else ()
         # Space that can be freed is no fault by itself: it is offered beside a disk that is full.
-        return told([Finding("leaving", said, None, offers, given(ctx).host)] if offers else [], said)
+        return told([Finding("drift", said, None, offers, given(ctx).host)] if offers else [], said)
 
     @step("see that freeing helps", writes=False, only="free_space")
     def free_space_fits(self, ctx: Context) -> Outcome:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from runbooks.engine.model import Outcome, step
 from runbooks.lib import changes, clients
-from runbooks.lib.diagnosis import Finding, given, services, told
+from runbooks.lib.diagnosis import Finding, services, told
 from runbooks.lib.diagnosis.hosts import OnHosts, meant, names
 from runbooks.lib.drain import movable
 from runbooks.lib.mitigations import DrainHost, Silence, SilenceInputs
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from runbooks.lib.kubernetes.views import Host
 
 PATIENCE = timedelta(minutes=3)
-"""How long a host may take to be ready after its kubelet runs. Source: kubelet reports at once; images may be cleaned."""
+"""How long a host may take to be ready after its kubelet runs. Source: our choice; kubelet reports at once."""
 
 
 class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from runbooks.engine.context import Context
 
 FREE, STALLED = 0.05, 0.1
-"""Memory left, and share of time stalled for want of it, from which a host is short. Source: the alert HostMemoryLow."""
+"""Memory left, and time stalled for want of it, from which a host is short (ratios). Source: alert HostMemoryLow."""
 
 BUSY = 0.95
 """Use of CPUs from which a host is saturated. Source: the alert HostCpuSaturated."""

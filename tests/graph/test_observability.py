@@ -12,7 +12,7 @@ from tests.graph.conftest import config_of
 
 Record = Callable[[str, dict[str, Any]], dict[str, Any]]
 COMPONENT = "observability"
-EXISTING = {"existing": {"labels": {"release": "monitoring"}}, "gpu_exporter": "operator"}
+EXISTING = {"existing": {"labels": {"release": "monitoring"}}, "gpu_exporter": "operator", "dashboards": False}
 
 
 def of(record: Record, observability: dict[str, Any] | None) -> dict[str, dict[str, Any]]:

@@ -43,15 +43,13 @@ def _expr(burn: Burn) -> str:
 
 def _alerts() -> Iterator[Alert]:
     for burn in BURNS:
-        fast = burn.severity == "page"
         yield Alert(
             burn.name, burn.severity, "service", hold="0s", expr=_expr(burn),
             limits={"factor": burn.factor, "failures": 5}, labels={"window": burn.long},
             summary="{{ $labels.model }} spends its error budget for {{ $labels.slo }} <factor> times too fast",
             description="{{ $value | humanizePercentage }} of the events of the last <" + burn.long
                         + "> broke the promise, and it still goes on.",
-            runbook="serving/explain_latency", drill="cut_network" if fast else "",
-            no_drill="" if fast else "its windows are hours even at the lab's pace",
+            runbook="serving/explain_latency", drill="cut_network",
             source="The Site Reliability Workbook, chapter 5, for a budget of 30 days",
         )  # fmt: skip
 

@@ -34,15 +34,17 @@ FABRIC = (
         limits={"per_hour": 120},
         summary="Link " + _LINK + " has {{ $value | humanize }} symbol errors per hour",
         description="More than forward error correction hides: clean or replace the transceiver.",
-        drill="flap_nic", source=f"{_SENTINEL}: symbol_error above 120 per hour is fatal",
+        source=f"{_SENTINEL}: symbol_error above 120 per hour is fatal",
+        no_drill="the simulated signal is there; flap_nic proves the way from signal to runbook",
     ),
     _Alert(
         "RailDown", "page", hold="1m",
-        expr="rail:nics_down:ratio >= <share> and count by (pool, device) (nic:up:bool) >= 2",
+        expr="rail:nics_down:ratio >= <share> and count by (pool, device) (nic:up:bool == 0) >= 2",
         limits={"share": 0.5},
         summary="Rail {{ $labels.device }} of pool {{ $labels.pool }} is down",
         description="{{ $value | humanizePercentage }} of its links are down: look at the switch, not at the hosts.",
-        drill="flap_nic", source="our choice: half of the hosts at once share a cause",
+        source="our choice: half of the hosts at once share a cause",
+        no_drill="flap_nic takes one link, and a rail is two or more",
     ),
     _Alert(
         "LeafDown", "page", hold="1m",
@@ -60,7 +62,8 @@ FABRIC = (
         summary=_LINK + " is paused {{ $value | humanize }} times per second",
         description="A receiver does not keep up and its pauses spread over the fabric: find the first NIC that"
                     " sends them.",
-        drill="flap_nic", source="our choice, unverified on hardware: incast pauses for single frames, storms for all",
+        source="our choice, unverified on hardware: incast pauses for single frames, storms for all",
+        no_drill="the simulated signal is there; flap_nic proves the way from signal to runbook",
     ),
 )  # fmt: skip
 """Links first, then what many links have in common."""

@@ -39,14 +39,16 @@ GPUS = (
         expr="gpu:ecc_uncorrectable:count > 0",
         summary=_WHERE + " had {{ $value }} double-bit errors",
         description="Memory errors that ECC could not correct since the last reset; results may be lost.",
-        drill="lose_gpu", source="Azure NHC azure_gpu_ecc.nhc: any uncorrectable volatile error drains the host",
+        source="Azure NHC azure_gpu_ecc.nhc: any uncorrectable volatile error drains the host",
+        no_drill="the simulated signal is there; lose_gpu proves the way from signal to runbook",
     ),
     _Alert(
         "GpuRowRemapFailed", "page", hold="0s",
         expr="gpu:row_remap_failed:bool > 0",
         summary=_WHERE + " has no spare row left",
         description="A bad row of memory could not be replaced: the GPU has to be exchanged.",
-        drill="lose_gpu", source="NVIDIA GPU memory error management: a failed remap is a reason to return the GPU",
+        source="NVIDIA GPU memory error management: a failed remap is a reason to return the GPU",
+        no_drill="the simulated signal is there; lose_gpu proves the way from signal to runbook",
     ),
     _Alert(
         "GpuTooHot", "ticket", hold="5m",
@@ -54,7 +56,8 @@ GPUS = (
         limits={"celsius": 85},
         summary=_WHERE + " is at {{ $value }} °C",
         description="Close to where it slows itself down: fans, airflow or the cold plate.",
-        drill="lose_gpu", source="public nvidia-smi -q of H100 SXM: maximum operating temperature 87 °C",
+        source="public nvidia-smi -q of H100 SXM: maximum operating temperature 87 °C",
+        no_drill="the simulated signal is there; lose_gpu proves the way from signal to runbook",
     ),
     _Alert(
         "GpuThrottled", "ticket", hold="5m",
@@ -72,7 +75,8 @@ GPUS = (
         summary=_WHERE + " has NVLink errors ({{ $labels.kind }})",
         description="Links inside the host send again or recover: collectives slow down, Xid 74 or 144 to 150 may"
                     " follow.",
-        drill="lose_gpu", source="OCI active health check: 0 errors on 18 links per GPU",
+        source="OCI active health check: 0 errors on 18 links per GPU",
+        no_drill="the simulated signal is there; lose_gpu proves the way from signal to runbook",
     ),
     _Alert(
         "GpuPowerHigh", "ticket", hold="5m",
@@ -80,7 +84,8 @@ GPUS = (
         limits={"over": 1.05},
         summary=_WHERE + " draws {{ $value }} W",
         description="More than its board is built for, on average: its power limit was raised or its sensor is wrong.",
-        drill="lose_gpu", source="NVIDIA/DCGM 4.6.0, nvvs/diag-skus.yaml.in (targeted_power), and 5 %",
+        source="NVIDIA/DCGM 4.6.0, nvvs/diag-skus.yaml.in (targeted_power), and 5 %",
+        no_drill="the simulated signal is there; lose_gpu proves the way from signal to runbook",
     ),
 )  # fmt: skip
 """From gone to slowed down."""

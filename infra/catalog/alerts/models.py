@@ -30,7 +30,7 @@ MODELS = (
         summary="1 of 100 answers of {{ $labels.model }} takes more than {{ $value | humanizeDuration }}",
         description="P99 of whole answers at the gateway. Compare model:e2e_seconds:p99 to tell the engine from the way"
                     " to it.",
-        runbook="serving/explain_latency", drill="delay_network",
+        runbook="serving/explain_latency", drill="lose_packets",
         source="issue: P99 above 5 s, unless the config says otherwise",
     ),
     _Alert(
@@ -59,8 +59,9 @@ MODELS = (
         limits={"each": 10},
         summary="{{ $value }} requests wait for {{ $labels.model }}",
         description="More requests wait than {{ $labels.model }} can start soon: its batches or its KV cache are full.",
-        runbook="serving/clear_backlog", drill="burst_traffic",
+        runbook="serving/clear_backlog",
         source="llm-d docs/monitoring waits for 50 per pod; an earlier word costs nothing as it is a ticket",
+        no_drill="the lab's engine takes 256 requests at once; its cores are full long before its queue is",
     ),
     _Alert(
         "ModelKvCacheFull", "ticket", hold="5m",

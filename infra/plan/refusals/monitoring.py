@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from infra.catalog.histograms import EDGES
+from infra.catalog.metrics.envoy import GATEWAY_EDGES_MS
 from infra.catalog.monitoring import PUBLISHED
 from infra.plan.facts import ModelPlan, ObservabilityPlan, Plan, Refusal
 from infra.plan.refusals.wiring import check_image
@@ -32,7 +33,8 @@ REPLICA_SERIES = 400
 BUCKETS_FLAG = "--custom-histogram-buckets"
 """Argument of an engine that has edges of its own. Source: vLLM's argument parser."""
 
-_MEASURES = {"latency_s": "latency", "first_token_s": "first_token", "token_s": "token"}
+_AT_THE_GATEWAY = ("latency_s", "first_token_s")
+"""Promises that are kept, or not, as clients see them."""
 
 
 def check(plan: Plan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
@@ -46,8 +48,8 @@ def check(plan: Plan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
     yield from _ports(plan, seen)
     if seen.installs and seen.config.storage:
         yield from _storage(plan, seen, seen.config.storage.size_gib)
-    for model in plan.models:
-        yield from _limits(model, seen)
+    # A limit of the whole stack is told once, however many models have it.
+    yield from dict.fromkeys(refusal for model in plan.models for refusal in _limits(model, seen))
 
 
 def storage_bytes(size_gib: float) -> int:
@@ -78,18 +80,26 @@ def _storage(plan: Plan, seen: ObservabilityPlan, size_gib: float) -> Iterator[R
 
 
 def _limits(model: ModelPlan, seen: ObservabilityPlan) -> Iterator[Refusal]:
-    if any(arg.startswith(BUCKETS_FLAG) for arg in model.model.engine_args):
+    """Yield limits between two edges of the histogram that judges them."""
+    at_gateway = tuple(edge / 1000 for edge in GATEWAY_EDGES_MS)
+    for key in _AT_THE_GATEWAY:
+        yield from _limit(model, seen, key, at_gateway, "the gateway", "set one of these")
+    engine, flag = model.model.engine, f"models.{model.name}.engine_args {BUCKETS_FLAG}"
+    if not any(arg.startswith(BUCKETS_FLAG) for arg in model.model.engine_args):
+        fix = f"set one of these, or give {flag} with this edge"
+        yield from _limit(model, seen, "token_s", EDGES[engine]["token"], engine, fix)
+
+
+def _limit(
+    model: ModelPlan, seen: ObservabilityPlan, key: str, edges: Sequence[float], judge: str, fix: str
+) -> Iterator[Refusal]:
+    value, own = getattr(seen.objectives[model.name], key), seen.config.models.get(model.name)
+    if value in edges:
         return
-    own = seen.config.models.get(model.name)
-    for key, measure in _MEASURES.items():
-        value, edges = getattr(seen.objectives[model.name], key), EDGES[model.model.engine][measure]
-        if value in edges:
-            continue
-        near = sorted(sorted(edges, key=lambda edge: abs(edge - value))[:2])
-        where = f"models.{model.name}" if own and getattr(own, key) is not None else "slo"
-        found = f"{value:g} s, which the buckets of {model.model.engine} cannot tell from {near[0]:g} or {near[1]:g} s"
-        fix = f"set one of these, or give models.{model.name}.engine_args {BUCKETS_FLAG} with this edge"
-        yield Refusal("RW-602", f"observability.{where}.{key}", found, fix)
+    near = sorted(sorted(edges, key=lambda edge: abs(edge - value))[:2])
+    where = f"models.{model.name}" if own and getattr(own, key) is not None else "slo"
+    found = f"{value:g} s, which the buckets of {judge} cannot tell from {near[0]:g} or {near[1]:g} s"
+    yield Refusal("RW-602", f"observability.{where}.{key}", found, fix)
 
 
 def _unknown(plan: Plan, seen: ObservabilityPlan) -> Iterator[Refusal]:

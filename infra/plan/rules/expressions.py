@@ -38,9 +38,7 @@ def labels(expr: str) -> set[str]:
     """Labels that it selects, groups or matches by."""
     bare = _plain(expr)
     grouped = {name.strip() for clause in _CLAUSE.findall(bare) for name in clause.split(",")}
-    selected = {
-        re.split(r"[=!]", part)[0].strip() for found in _MATCHERS.findall(bare) for part in found.split(",")
-    }
+    selected = {re.split(r"[=!]", part)[0].strip() for found in _MATCHERS.findall(bare) for part in found.split(",")}
     return {name for name in grouped | selected if name}
 
 

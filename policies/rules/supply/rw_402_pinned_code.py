@@ -8,7 +8,10 @@ from collections.abc import Iterator
 from policies.field import Field, Finding, settle
 from policies.resource import POD_TYPES, Resource, annotation, containers, pods
 
-RULE_ID, SEVERITY, APPLIES_TO, NEEDS_STACK = "RW-402", "critical", POD_TYPES, False
+BY_OPERATOR = ("kubernetes:monitoring.coreos.com/v1:Prometheus", "kubernetes:monitoring.coreos.com/v1:Alertmanager")
+"""Types of resources from which the prometheus-operator makes pods; without an image it takes one by its version."""
+
+RULE_ID, SEVERITY, APPLIES_TO, NEEDS_STACK = "RW-402", "critical", (*POD_TYPES, *BY_OPERATOR), False
 TITLE = "code that runs is pinned, and code from a checkpoint runs for a reason only"
 REMEDIATION = (
     "name the image by digest (name@sha256:...); drop trust-remote-code, or say why it is needed in the "
@@ -19,6 +22,8 @@ DIGEST = re.compile(r"[^@\s]+@sha256:[0-9a-f]{64}")
 """An image that cannot change under its name. Source: OCI image specification, descriptor digests."""
 TRUST = re.compile(r"(?<!no-)(?<!no_)trust[-_]?remote[-_]?code(?:(?:\s*[=:]\s*|\s+)[\"']?(\w+))?", re.IGNORECASE)
 """The switch in all its spellings, with its value where there is one. Source: vLLM, TGI, TensorRT-LLM, Transformers."""
+RELOADER = "--prometheus-config-reloader="
+"""Argument by which the prometheus-operator is told the image that it puts into each pod. Source: its flags."""
 OFF = ("false", "0", "no", "off")
 """Values that turn a switch off."""
 REASON_CHARS = 20
@@ -27,6 +32,8 @@ REASON_CHARS = 20
 
 def check(resource: Resource) -> Iterator[Finding]:
     """Yield a finding for each image that can change and each switch that lets a checkpoint's code run."""
+    if resource.type in BY_OPERATOR:
+        yield from settle(lambda spec: _pinned(spec["image"]), resource.inputs["spec"])
     for pod in pods(resource):
         yield from settle(_images, *containers(pod))
         yield from settle(_volume, *pod["spec"]["volumes"].each())
@@ -35,6 +42,9 @@ def check(resource: Resource) -> Iterator[Finding]:
 
 def _images(container: Field) -> Iterator[Finding]:
     yield from _pinned(container["image"])
+    for argument in container["args"].each():
+        if str(argument.known()).startswith(RELOADER):
+            yield from _pinned(Field(str(argument.known()).removeprefix(RELOADER), argument.path))
 
 
 def _volume(volume: Field) -> Iterator[Finding]:

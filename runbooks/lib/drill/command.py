@@ -45,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     from runbooks.engine.site import Consent
     from runbooks.engine.stop import Stop
 
-    stack, drills = _stack(args), chosen(args)
+    stack = _stack(args)
+    drills = [drill for drill in chosen(args) if not (args.all and _left_out(drill, stack, args))]
     consent = Consent(args.yes, args.reason or "drill", args.ticket, args.stack_name_again)
     results: list[Result] = []
     with Stop() as stop:
@@ -66,6 +67,20 @@ def run(args: argparse.Namespace) -> int:
     # Drills that a signal kept from beginning are drills that nobody can tell anything about.
     missing = len(drills) - len(results)
     return int(worst([*(result.exit for result in results), *([worst([])] * bool(missing))]))
+
+
+def _left_out(drill: type[Drill], stack: str, args: argparse.Namespace) -> bool:
+    """Whether this stack cannot have the drill; it says so, on screen and among the results."""
+    from runbooks.lib.stack import Stack
+
+    if not drill.not_in_lab or Stack(stack).plan.target.name != "lab":
+        return False
+    print(f"{drill.command()}: left out: {drill.not_in_lab}", file=sys.stderr)
+    if args.results and args.yes:
+        from runbooks.lib.drill import results as kept
+
+        kept.leave_out(args.results, drill.command(), drill.not_in_lab)
+    return True
 
 
 def chosen(args: argparse.Namespace) -> list[type[Drill]]:

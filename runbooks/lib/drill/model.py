@@ -43,6 +43,8 @@ class Drill(Runbook):
     """Tokens of each answer."""
     needs_lab: ClassVar[bool] = False
     """Whether the fault can be made on simulated hosts or with the lab's own parts only."""
+    not_in_lab: ClassVar[str] = ""
+    """Why the lab cannot have this fault; empty when it can."""
     needs_api: ClassVar[bool] = True
     """Whether the API server answers while the fault is in."""
 
@@ -72,8 +74,11 @@ class Drill(Runbook):
 
     def refusals(self, ctx: Context) -> Iterator[str]:
         """An unhealthy system, a blast radius above the allowed, a stack that is not for this drill."""
-        if self.needs_lab and clients.of(ctx).plan.target.name != "lab":
+        in_lab = clients.of(ctx).plan.target.name == "lab"
+        if self.needs_lab and not in_lab:
             yield f"{self.command()}: this fault needs the lab's parts, stack {ctx.stack!r} is on another target"
+        if self.not_in_lab and in_lab:
+            yield f"{self.command()}: {self.not_in_lab}"
         yield from health.unhealthy(ctx)
         for left in self.left(ctx):
             if said := left.refusal():
@@ -85,7 +90,7 @@ class Drill(Runbook):
         first = ctx.facts.get("look", {}).get("things")
         if first is None:
             # What is on its way out now would be missed later as if the drill had removed it.
-            ctx.until(lambda: health.at_rest(ctx), timeout=timedelta(minutes=3), every=2.0, what="pods on their way out")
+            ctx.until(lambda: health.at_rest(ctx), timeout=timedelta(minutes=3), every=2.0, what="pods leaving")
             return Outcome.ok("remembered", things=traces.take(ctx).things)
         before = traces.Traces(first)
         # Pods that go take some seconds to be gone; what stays after that was left behind.
@@ -102,9 +107,7 @@ class Drill(Runbook):
         """Send requests and see that clients are served as promised; a dry run only asks once."""
         self.timeline = Timeline()
         if ctx.dry:
-            return Outcome.ok(
-                f"would send {self.rate:g} requests/s for {health.BASELINE_SECONDS} s and judge them"
-            )
+            return Outcome.ok(f"would send {self.rate:g} requests/s for {health.BASELINE_SECONDS} s and judge them")
         from runbooks.lib.traffic import TrafficRun
 
         self.traffic = TrafficRun(self.profile(ctx)).start()
@@ -172,7 +175,7 @@ class Drill(Runbook):
         """Everything is ready again, the alert has resolved, and clients are served as before."""
         if ctx.dry:
             return Outcome.ok(f"would wait up to {self.recovers_within.total_seconds():.0f} s for recovery")
-        ctx.until(lambda: health.settled(ctx, self.expects), timeout=self.recovers_within, every=2.0, what="recovery")
+        ctx.until(lambda: health.settled(ctx, self.is_quiet), timeout=self.recovers_within, every=2.0, what="recovery")
         took = time.time() - self.healed_at
         self.timeline.add("recovered", f"{took:.0f} s after the fault was taken back")
         well = time.time()
@@ -207,6 +210,11 @@ class Drill(Runbook):
         self.safe(ctx)
         firing = clients.of(ctx).prometheus.firing(expects.alert, **expects.labels)
         return firing[0].labels if firing else None
+
+    def is_quiet(self, ctx: Context) -> bool:
+        """Whether the expected alert has resolved."""
+        expects = self.expects
+        return not (expects and clients.of(ctx).prometheus.firing(expects.alert, **expects.labels))
 
     def profile(self, ctx: Context) -> Profile:
         """The load: every model that real hosts serve, every tenant."""

@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
 def keep(file: Path, result: Result) -> None:
     """Put a result in the place of the drill's last one, and render the page beside the file."""
+    _put(file, result.runbook, _row(result))
+
+
+def leave_out(file: Path, command: str, reason: str) -> None:
+    """Say of a drill why this stack cannot have it."""
+    _put(file, command, {"result": "elsewhere", "reason": reason})
+
+
+def _put(file: Path, command: str, row: Mapping[str, Any]) -> None:
     known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    known[result.runbook] = _row(result)
+    known[command] = row
     ordered = dict(sorted(known.items()))
     file.write_text(json.dumps(ordered, indent=1) + "\n", encoding="utf-8")
     file.with_suffix(".md").write_text(render(ordered), encoding="utf-8")
@@ -30,6 +39,7 @@ def _row(result: Result) -> dict[str, Any]:
     return {
         "at": datetime.now(UTC).strftime("%Y-%m-%d"),
         "result": "passed" if result.exit == 0 else result.exit.name.lower().replace("_", " "),
+        "reason": "" if result.exit == 0 else result.said,
         "alert": report.get("alert"),
         "seconds_to_alert": report.get("seconds_to_alert"),
         "seconds_to_recovered": report.get("seconds_to_recovered"),
@@ -49,6 +59,7 @@ def render(known: Mapping[str, Mapping[str, Any]]) -> str:
         "",
         head + "|" + " --- |" * 9,
         *(_drill_line(name, row) for name, row in known.items()),
+        *_reasons(known),
         "",
         "| alert | severity | runbook | drill | last result |",
         "|" + " --- |" * 5,
@@ -61,15 +72,20 @@ def _drill_line(name: str, row: Mapping[str, Any]) -> str:
     cells = (
         f"`{name.removeprefix('drills/')}`",
         row["result"],
-        row["alert"] or "none due",
-        _seconds(row["seconds_to_alert"]),
-        _seconds(row["seconds_to_recovered"]),
-        str(row["requests"]),
-        str(row["failed"]),
-        _seconds(row["seconds"]),
-        row["at"],
+        row.get("alert") or "none due",
+        _seconds(row.get("seconds_to_alert")),
+        _seconds(row.get("seconds_to_recovered")),
+        str(row.get("requests", "—")),
+        str(row.get("failed", "—")),
+        _seconds(row.get("seconds")),
+        row.get("at", "—"),
     )
     return f"| {' | '.join(cells)} |"
+
+
+def _reasons(known: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
+    told = [f"- `{name.removeprefix('drills/')}`: {row['reason']}" for name, row in known.items() if row.get("reason")]
+    return ["", *told] if told else []
 
 
 def _alert_lines(known: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:

@@ -27,6 +27,8 @@ KINDS = (
     ("policy/v1", "PodDisruptionBudget"),
     ("networking.k8s.io/v1", "NetworkPolicy"),
     ("monitoring.coreos.com/v1", "PrometheusRule"),
+    ("monitoring.coreos.com/v1", "Prometheus"),
+    ("monitoring.coreos.com/v1", "Alertmanager"),
 )
 """Objects that a drill must leave as they were."""
 

@@ -33,6 +33,12 @@ def module_version(tool: Tool) -> str:
     return f"0.{major}{minor:02}.{patch}" if tool.name == "prometheus" else tool.version
 
 
+def pinned_modules(name: str) -> dict[str, str]:
+    """Module and version of each requirement of a tool."""
+    pins = next(tool for tool in TOOLS if tool.name == name).pins / "go.mod"
+    return dict(re.findall(r"^\t(\S+) (v\S+)", pins.read_text(), re.MULTILINE))
+
+
 def program(path: Path, answer: str) -> None:
     """Write a program that prints one line whatever it is asked."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +127,13 @@ def test_packages_are_tools_of_the_pins(tool: Tool) -> None:
     pins = (tool.pins / "go.mod").read_text()
     missing = [b.package for b in tool.binaries if b.package != "." and f"{b.package}\n" not in pins]
     assert missing == []
+
+
+def test_programs_over_the_same_kubernetes_client_share_its_build() -> None:
+    """Operator and kube-state-metrics pin one version of each module they share, so that Go compiles it once."""
+    operator, metrics = pinned_modules("prometheus-operator"), pinned_modules("kube-state-metrics")
+    assert {name for name in operator.keys() & metrics.keys() if operator[name] != metrics[name]} == set()
+    assert "k8s.io/client-go" in operator.keys() & metrics.keys()
 
 
 def test_go_from_pypi_is_new_enough() -> None:

@@ -11,6 +11,9 @@ from infra.plan.build import accepted, build
 from infra.plan.images import with_digest
 from tests.unit.plan.specs import DIGEST, LAB, STACK, model_of, plan_of, read
 
+WATCHED = {"observability/storage": {"size_gib": 100}}
+"""A change after which the stack is watched."""
+
 
 def test_a_plan_depends_on_the_spec_alone() -> None:
     """No clock, no chance, no order of dictionaries."""
@@ -80,16 +83,22 @@ def test_other_references_are_left_alone(image: str) -> None:
     assert with_digest(image, {"a": DIGEST}) == image
 
 
+def test_a_stack_that_nothing_watches_is_noted() -> None:
+    """It works, and nobody is told when it does not."""
+    assert [note.split(":")[0] for note in plan_of().notes] == ["observability"]
+    assert plan_of(WATCHED).notes == ()
+
+
 def test_one_replica_is_noted() -> None:
     """It works, and its host cannot be drained without an interruption."""
-    assert plan_of({"models/chat/replicas": 1}).notes == (
+    assert plan_of({"models/chat/replicas": 1, **WATCHED}).notes == (
         "models.chat: 1 replica has no disruption budget; draining its host interrupts it",
     )
 
 
 def test_a_full_pool_is_noted() -> None:
     """It works, with one replica less during a rollout."""
-    (note,) = plan_of({"models/chat/replicas": 32}).notes
+    (note,) = plan_of({"models/chat/replicas": 32, **WATCHED}).notes
     assert note.endswith("so a rollout takes one away first")
 
 

@@ -183,7 +183,7 @@ def test_secrets_are_read_by_the_operator_only() -> None:
 
 def test_an_existing_prometheus_gets_monitors_and_rules_only() -> None:
     """By its labels, in its namespace; nothing of ours runs but the exporter that it has not."""
-    found = objects({**EXISTING, "observability/gpu_exporter": "operator"})
+    found = objects({**EXISTING, "observability/gpu_exporter": "operator", "observability/dashboards": False})
     assert {item["kind"] for item in found.values()} <= {"PodMonitor", "PrometheusRule"}
     assert {part for part in found if part.startswith("pods-")} == {"pods-vllm", "pods-envoy", "pods-dcgm-exporter"}
     assert {item["metadata"]["namespace"] for item in found.values()} == {"metrics"}

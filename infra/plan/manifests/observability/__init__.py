@@ -7,6 +7,7 @@ from infra.plan.manifests.base import Manifest, namespace
 from infra.plan.manifests.observability import (
     access,
     alertmanager,
+    dashboards,
     gpu_exporter,
     host_exporter,
     host_scrapes,
@@ -40,6 +41,8 @@ def programs(plan: Plan, seen: ObservabilityPlan) -> dict[str, Manifest]:
 def watch(plan: Plan, seen: ObservabilityPlan) -> dict[str, Manifest]:
     """What the operator reads, once its definitions exist: part → manifest."""
     parts = pod_monitors.objects(plan, seen) | host_scrapes.objects(plan, seen) | rules.objects(plan, seen)
+    if seen.config.dashboards:
+        parts |= dashboards.objects(seen)
     if seen.installs:
         parts |= alertmanager.objects(seen) | prometheus.objects(seen)
     return parts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from infra.catalog.settings import SETTINGS
 from infra.plan.facts import ObservabilityPlan, Plan
 from infra.plan.manifests.base import Manifest, manifest
 from infra.plan.manifests.observability.form import RESTRICTED, resources
@@ -98,6 +99,8 @@ def _arguments(plan: Plan) -> list[str]:
         "--path.rootfs=/host/root",
         f"--collector.filesystem.mount-points-exclude={_MOUNTS}",
         f"--collector.textfile.directory=/host/root{TEXT_FOLDER}",
+        "--collector.sysctl",
+        *(f"--collector.sysctl.include={setting.key}" for setting in SETTINGS),
         "--log.level=warn",
     ]
     if not plan.target.exporter_on_host_network:

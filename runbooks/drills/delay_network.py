@@ -1,0 +1,69 @@
+"""Delay the packets between the gateway and one replica."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar
+
+from infra.errors import CheckError
+from runbooks.drills._network import NetworkFault
+from runbooks.lib import clients
+from runbooks.lib.drill.claims import Expects
+
+if TYPE_CHECKING:
+    from runbooks.engine.context import Context
+
+CLASS = "1:10"
+"""Class of tc that delayed packets go through; all others pass by at full speed."""
+
+NARROW_KBIT = 6
+"""Rate of a way without netem (kbit/s): a request of some 700 bytes takes a second, and waits for those before it."""
+
+DELAY = timedelta(seconds=3)
+"""Delay of each packet where the kernel has netem."""
+
+ON = r"""dev=$(ip -o route get "$1" | sed -n 's/.* dev \([^ ]*\).*/\1/p'); test -n "$dev" &&
+tc qdisc add dev "$dev" root handle 1: htb && {
+tc class add dev "$dev" parent 1: classid "$2" htb rate 10gbit &&
+tc qdisc add dev "$dev" parent "$2" netem delay "$3ms" limit 10000 2>/dev/null ||
+tc class replace dev "$dev" parent 1: classid "$2" htb rate "$4kbit" burst 200 cburst 200; }"""
+"""Shell words: a class on the interface that leads to the address, with netem or, without it, a narrow one."""
+
+OFF = r"""dev=$(ip -o route get "$1" | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+tc qdisc show dev "$dev" root 2>/dev/null | grep -q "htb 1:" && tc qdisc del dev "$dev" root; true"""
+
+
+class DelayNetwork(NetworkFault):
+    """Delay the packets between the gateway and one replica.
+
+    With netem each packet waits three seconds. A kernel without it gets a way of 6 kbit/s towards the engine, where
+    packets wait for those before them: a real delay, which grows with the load. No request may be lost or cut.
+    """
+
+    expects: ClassVar[Expects | None] = Expects(
+        "ModelFirstTokenSlow", timedelta(seconds=180), "serving/explain_latency",
+        "network between gateway and engine adds",
+    )  # fmt: skip
+
+    def fault(self, ctx: Context) -> str:
+        """Which way is slow."""
+        return f"packets from the gateway to {ctx.targets[0]} are delayed"
+
+    def verdict(self) -> str:
+        """Send them through the slow class."""
+        return f"meta priority set {CLASS}"
+
+    def on_host(self, ctx: Context, host: str, addresses: Sequence[str]) -> None:
+        """Make the class; it delays nothing until packets are sent through it."""
+        for address in addresses:
+            milliseconds = f"{DELAY.total_seconds() * 1000:.0f}"
+            argv = ["sh", "-c", ON, "on", address, CLASS, milliseconds, str(NARROW_KBIT)]
+            done = clients.of(ctx).hosts.run(host, argv)
+            if not done.is_ok:
+                raise CheckError(f"host {host} — tc refuses a slow class: {done.stderr.strip()} — see its kernel")
+
+    def off_host(self, ctx: Context, host: str, addresses: Sequence[str]) -> None:
+        """Remove it with all that waits in it; TCP sends that again."""
+        for address in addresses:
+            clients.of(ctx).hosts.run(host, ["sh", "-c", OFF, "off", address])
