@@ -170,6 +170,16 @@ def images(args: argparse.Namespace) -> int:
     return 0
 
 
+def report(args: argparse.Namespace) -> int:
+    """Draw every dashboard of the lab into one HTML page."""
+    from lab.report import write
+
+    out = args.out or paths.state_dir() / "report.html"
+    found = write(out, args.minutes)
+    print(f"{out}: {found.panels} panels, {len(found.empty)} without data that a lab can have")
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """All verbs with their options."""
     top = argparse.ArgumentParser(prog="lab", description="A real cluster with simulated GPU hosts, on this machine.")
@@ -191,6 +201,9 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument("-f", "--follow", action="store_true", help="go on with new lines")
     for do in (kubeconfig, env, images):
         verb(do)
+    added = verb(report)
+    added.add_argument("--out", type=Path, metavar="FILE", help="the page; .lab/report.html when left out")
+    added.add_argument("--minutes", type=int, default=30, metavar="N", help="how far back it looks (default: 30)")
     verb(key).add_argument("name", metavar="NAME", help="a key of the stack, such as research")
     return top
 

@@ -36,7 +36,11 @@ class FillDisk(Drill):
     """
 
     expects: ClassVar[Expects | None] = Expects(
-        "HostDiskFilling", timedelta(seconds=120), "host/free_disk", FOLDER, labels={"mountpoint": FOLDER}
+        "HostDiskFilling",
+        timedelta(seconds=120),
+        "host/free_disk",
+        f"disk {FOLDER} of .* full",
+        labels={"mountpoint": FOLDER},
     )
 
     class Inputs(EngineInputs):

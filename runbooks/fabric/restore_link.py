@@ -28,7 +28,7 @@ SHARE = 0.5
 
 ILLS: tuple[tuple[str, str, str], ...] = (
     ("nic:link_downs:increase", ">= 2", "went down {value:.0f} times in an hour: cable, transceiver or port"),
-    ("nic:symbol_errors:rate", "* 3600 > 120", "has {value:.3f} symbol errors/s: clean or replace the transceiver"),
+    ("nic:symbol_errors:rate", "* 3600 > 120", "has {value:.0f} symbol errors per hour: clean or replace it"),
     ("nic:pfc_pauses:rate", "> 1000", "is paused {value:.0f} times per second: a receiver does not keep up"),
 )  # fmt: skip
 """Series, when it is a fault, what is said. Source of the limits: infra/catalog/alerts/fabric.py."""

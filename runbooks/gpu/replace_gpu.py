@@ -29,15 +29,15 @@ SEVERAL = 3
 """GPUs lost together from which their host or its exporter is to blame (count). Source: our choice."""
 
 ILLS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
-    ("gpu:ecc_uncorrectable:count", "> 0", "had {value:g} memory errors that ECC could not correct: reset it; replace it "
-     "if they come again", ("drain_host",)),
+    ("gpu:ecc_uncorrectable:count", "> 0", "had {value:g} memory errors that ECC could not correct: reset it; "
+     "replace it if they come again", ("drain_host",)),
     ("gpu:row_remap_failed:bool", "> 0", "has no spare row left for a bad one: replace it", ("drain_host",)),
-    ("gpu:nvlink_errors:increase", "> 0", "had {value:.0f} NVLink errors ({kind}) within 15 minutes: read the kernel log "
-     "for Xid 74 or 144 to 150", ("drain_host",)),
+    ("gpu:nvlink_errors:increase", "> 0", "had {value:.0f} NVLink errors ({kind}) within 15 minutes: read the "
+     "kernel log for Xid 74 or 144 to 150", ("drain_host",)),
     ("gpu:temperature_celsius", "> 85", "is at {value:g} °C: look at fans, airflow or cold plate", ("drain_host",)),
     ("DCGM_EXP_CLOCK_EVENTS_COUNT", "> 0", "is slowed down ({clock_event})", ("drain_host",)),
-    ("gpu:power_watts", "> on (pool) group_left () 1.05 * plan:gpu_power_watts:limit", "draws {value:.0f} W, more than its "
-     "board is built for: see its power limit", ()),
+    ("gpu:power_watts", "> on (pool) group_left () 1.05 * plan:gpu_power_watts:limit", "draws {value:.0f} W, more "
+     "than its board is built for: see its power limit", ()),
 )  # fmt: skip
 """Series, when it is a fault, what is said, what helps. Source of the limits: infra/catalog/alerts/gpus.py."""
 
@@ -84,7 +84,7 @@ class ReplaceGpu(OnHosts, DrainHost, Cordon, Uncordon, Silence):
         seen = _by_host(ctx, "gpu:temperature_celsius", hosts)
         faults = [one for host in hosts for one in _missing(ctx, host, seen.get(host.name, set()))]
         total = sum(len(gpus) for gpus in seen.values())
-        return told(faults, f"all {total} GPUs of {len(hosts)} hosts report")
+        return told(faults, f"all {total} GPUs of {names(host.name for host in hosts)} report")
 
     @step("which Xids the driver reported", writes=False)
     def xids(self, ctx: Context) -> Outcome:

@@ -27,7 +27,8 @@ def pods_by_memory(ctx: Context, host: str) -> list[str]:
 
 def pods_by_cpu(ctx: Context, host: str) -> list[str]:
     """Pods that use most CPU."""
-    expression = 'topk($most, sum by (namespace, pod) (rate(container_cpu_usage_seconds_total{host="$host", container!=""}[5m])))'
+    used = 'rate(container_cpu_usage_seconds_total{host="$host", container!=""}[5m])'
+    expression = f"topk($most, sum by (namespace, pod) ({used}))"
     found = clients.of(ctx).prometheus.samples(expression, needs=("up",), host=host, most=SHOWN)
     ordered = sorted(found, key=lambda one: one.value, reverse=True)
     return [f"pod {one.labels['namespace']}/{one.labels['pod']} {one.value:.2f} CPUs" for one in ordered]

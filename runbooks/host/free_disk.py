@@ -34,6 +34,9 @@ SHOWN = 3
 
 GIB = 2**30
 
+IN_MEMORY = ("tmpfs", "devtmpfs", "overlay")
+"""Kinds of file systems that are no disks."""
+
 JOURNAL = ("journalctl", "--vacuum-size=1G")
 """Command that shortens the journal; the newest GiB tells days."""
 
@@ -84,8 +87,9 @@ class FreeDisk(OnHosts, DrainHost, Silence, Remedy):
     def largest(self, ctx: Context) -> Outcome:
         """Seek the largest files, the newest of them told with their time."""
         host, mount = given(ctx).host, given(ctx).mountpoint or "/"
-        argv = ["timeout", f"{LOOK_SECONDS:g}", "nice", "-n", "19", "find", mount, "-xdev", "-type", "f", "-size", LARGE,
-                "-printf", r"%b %TY-%Tm-%Td %TH:%TM %p\n"]  # fmt: skip
+        gently = ["timeout", f"{LOOK_SECONDS:g}", "nice", "-n", "19"]
+        shown = r"%b %TY-%Tm-%Td %TH:%TM %p\n"
+        argv = [*gently, "find", mount, "-xdev", "-type", "f", "-size", LARGE, "-printf", shown]
         done = clients.of(ctx).hosts.ask(host, argv, timeout=LOOK_SECONDS + 15.0)
         files = sorted((_file(line) for line in done.stdout.splitlines()), reverse=True)
         told_files = "; ".join(f"{path} {size / GIB:.1f} GiB ({at})" for size, at, path in files[:SHOWN])
@@ -127,8 +131,9 @@ def _disks(ctx: Context, host: str, wanted: str) -> Sequence[tuple[str, int, int
     Raises:
         ConfigError: nothing is mounted there.
     """
-    argv = ["df", "--block-size=1", "--output=target,size,avail", "--exclude-type=tmpfs", "--exclude-type=devtmpfs",
-            "--exclude-type=overlay", *([wanted] if wanted else [])]  # fmt: skip
+    # What lives in memory cannot be freed here, unless it is asked for by name.
+    chosen = [wanted] if wanted else [f"--exclude-type={kind}" for kind in IN_MEMORY]
+    argv = ["df", "--block-size=1", "--output=target,size,avail", *chosen]
     done = clients.of(ctx).hosts.ask(host, argv)
     rows = [line.rsplit(None, 2) for line in done.stdout.splitlines()[1:]]
     found = [(mount, int(size), int(free)) for mount, size, free in rows if size.isdigit() and int(size) > 0]

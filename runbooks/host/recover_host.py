@@ -50,7 +50,7 @@ class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):
         """Read what Kubernetes says of each, and whether a whole leaf is gone."""
         hosts = meant(ctx)
         found = [*_leaves(ctx, hosts), *(one for host in hosts for one in _host(host))]
-        return told(found, f"{len(hosts)} hosts are ready: {names(host.name for host in hosts)}")
+        return told(found, f"ready: {names(host.name for host in hosts)}")
 
     @step("whether their services run", writes=False)
     def services(self, ctx: Context) -> Outcome:
@@ -79,11 +79,13 @@ class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):
 
     def until_well(self, ctx: Context) -> None:
         """Wait until Kubernetes calls the hosts ready."""
+        real = [host.name for host in meant(ctx) if not host.simulated]
         hosts = clients.of(ctx).kube.hosts
-        for host in meant(ctx):
-            if not host.simulated:
-                what = f"host {host.name} is ready"
-                ctx.until(lambda name=host.name: hosts.get(name).ready, timeout=PATIENCE, what=what)
+
+        def ready() -> bool:
+            return all(hosts.get(name).ready for name in real)
+
+        ctx.until(ready, timeout=PATIENCE, what=f"hosts {names(real)} are ready")
 
 
 def _host(host: Host) -> Iterator[Finding]:

@@ -26,10 +26,10 @@ BUSY = 0.95
 BAD, AGAIN = 0.001, 0.05
 """Share of packets that are bad, and of TCP segments sent again. Source: the alert HostNetworkErrors."""
 
-DEVICE = (
-    "topk(3, sum by (device) (rate(node_network_receive_errs_total{{{on}}}[5m]) + rate(node_network_transmit_errs_total{{{on}}}[5m])"
-    " + rate(node_network_receive_drop_total{{{on}}}[5m]) + rate(node_network_transmit_drop_total{{{on}}}[5m])) > 0)"
-).format(on='host="$host"')
+_COUNTS = ("receive_errs", "transmit_errs", "receive_drop", "transmit_drop")
+_BAD = " + ".join(f'rate(node_network_{count}_total{{host="$host"}}[5m])' for count in _COUNTS)
+
+DEVICE = f"topk(3, sum by (device) ({_BAD}) > 0)"
 """Interfaces that lose packets."""
 
 
@@ -85,9 +85,9 @@ class RelieveHost(OnHosts, DrainHost, Cordon, Silence):
         again = clients.of(ctx).prometheus.value(
             'host:tcp_retransmits:ratio{host="$host"}', unit="sent again", host=host
         )
-        said = f"{bad:.2%} of the packets of host {host} are bad or dropped, {again:.2%} of its TCP segments are sent again"
+        said = f"{bad:.2%} of its packets are bad or dropped, {again:.2%} of its TCP segments are sent again"
         if bad <= BAD and again <= AGAIN:
-            return told([], said)
+            return told([], f"host {host}: {said}")
         since = measures.since(ctx, 'host:tcp_retransmits:ratio{host="$host"} > $most', host=host, most=AGAIN)
         devices = clients.of(ctx).prometheus.samples(DEVICE, needs=("up",), host=host)
         worst = ", ".join(f"{one.labels['device']} {one.value:.1f}/s" for one in devices)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +27,13 @@ SKEW_SECONDS = 2.0
 
 SETTLED_SECONDS = 600
 """A host that was booted less than this ago has a new boot time by right (s). Source: as above."""
+
+JUMP = (
+    '(max_over_time(node_boot_time_seconds{host="$host"}[15m])'
+    ' - min_over_time(node_boot_time_seconds{host="$host"}[15m]))'
+    ' and (time() - node_boot_time_seconds{host="$host"} > $settled)'
+)
+"""By how much a clock was moved (s): it seems to have been booted at another time."""
 
 TIME_SERVICES = ("chrony", "chronyd", "systemd-timesyncd", "ntpd")
 """Who keeps a clock; a host has one of them."""
@@ -93,18 +101,15 @@ class RetuneHost(OnHosts, StartService, DrainHost, Silence):
         host = given(ctx).host
         if services.in_lab(ctx):
             return Outcome.ok("the machine under the lab keeps the time")
-        states = {
-            name: clients.of(ctx).hosts.ask(host, ["systemctl", "is-active", name]).stdout.strip()
-            for name in TIME_SERVICES
-        }
-        if "active" in states.values():
-            return Outcome.ok(
-                f"{next(name for name, state in states.items() if state == 'active')} keeps the time of {host}"
-            )
-        there = [name for name in TIME_SERVICES if states[name] in ("inactive", "failed") and _has(ctx, host, name)]
-        said = f"nothing keeps the clock of {host}: {', '.join(there) or 'no time service'} {'does not run' if there else 'is installed'}"
-        about = f"{host}/{there[0]}" if there else host
-        return told([Finding("keeper", said, None, ("start_service",) if there else (), about)], "")
+        states = {name: _service(ctx, host, name) for name in TIME_SERVICES}
+        if keeping := [name for name, state in states.items() if state == "active"]:
+            return Outcome.ok(f"{keeping[0]} keeps the time of {host}")
+        there = [name for name, state in states.items() if state]
+        why = f"{', '.join(there)} does not run" if there else "no time service is installed"
+        found = Finding("keeper", f"nothing keeps the clock of {host}: {why}")
+        if there:
+            found = replace(found, offers=("start_service",), about=f"{host}/{there[0]}")
+        return told([found], "")
 
     @step("see that tuning helps", writes=False, only="tune")
     def tune_fits(self, ctx: Context) -> Outcome:
@@ -168,17 +173,15 @@ def _remembered(ctx: Context, host: str) -> list[Finding]:
     skew = measures.optional(ctx, 'host:clock_skew_seconds{host="$host"}', host=host)
     if skew is not None and abs(skew) > SKEW_SECONDS:
         result.append(_off(ctx, host, skew, "Prometheus"))
-    expression = (
-        '(max_over_time(node_boot_time_seconds{host="$host"}[15m]) - min_over_time(node_boot_time_seconds{host="$host"}[15m]))'
-        ' and (time() - node_boot_time_seconds{host="$host"} > $settled)'
-    )
-    moved = measures.optional(ctx, expression, host=host, settled=SETTLED_SECONDS)
+    moved = measures.optional(ctx, JUMP, host=host, settled=SETTLED_SECONDS)
     if moved is not None and moved > SKEW_SECONDS:
-        said = f"clock of {host} was moved by {moved:.0f} s within the last 15 minutes: its boot time changed, and it was not booted"
+        said = f"clock of {host} was moved by {moved:.0f} s within 15 minutes: its boot time changed without a boot"
         result.append(Finding("jump", said, None, ("drain_host",), host))
     return result
 
 
-def _has(ctx: Context, host: str, name: str) -> bool:
-    done = clients.of(ctx).hosts.ask(host, ["systemctl", "show", "--property=LoadState", name])
-    return "LoadState=loaded" in done.stdout
+def _service(ctx: Context, host: str, name: str) -> str:
+    """How systemd calls the state of a service; empty where there is none."""
+    done = clients.of(ctx).hosts.ask(host, ["systemctl", "show", "--property=LoadState,ActiveState", name])
+    said = dict(line.partition("=")[::2] for line in done.stdout.splitlines())
+    return said.get("ActiveState", "") if said.get("LoadState") == "loaded" else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from infra.errors import ConfigError
@@ -51,8 +52,7 @@ class RestartPod(Remedy):
             ctx.record(deleted=[*done, str(pod)])
             kube.pods.delete(pod.namespace, pod.name)
             done.append(str(pod))
-            what = f"a successor of pod {pod} is ready"
-            ctx.until(lambda old=pod: _succeeded(ctx, old), timeout=BUDGET * 2, what=what)
+            ctx.until(partial(_succeeded, ctx, pod), timeout=BUDGET * 2, what=f"a successor of pod {pod} is ready")
         return Outcome.ok(f"{', '.join(done)} replaced" if done else "the pods at fault are gone by now")
 
 

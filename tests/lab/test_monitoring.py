@@ -20,6 +20,9 @@ from tests.lab.living_lab import eventually, get, kubectl, serving_lab
 SECONDS = 60.0
 """In this time after a change every target is up (s)."""
 
+RELOAD_SECONDS = 180.0
+"""In this time new rules are loaded: the kubelet brings changed files every minute or so (s)."""
+
 Targets = dict[str, list[Mapping[str, Any]]]
 
 
@@ -129,12 +132,12 @@ def test_the_rules_of_the_plan_are_loaded_and_can_be_evaluated(lab: Lab, seen: O
     """As many as the plan has, none with an error."""
     wanted = sum(len(group["rules"]) for group in rules(plan))
 
-    def evaluated() -> list[Mapping[str, Any]]:
+    def evaluated() -> bool:
         found = [rule for group in prometheus(lab, seen, "rules")["groups"] for rule in group["rules"]]
-        assert {rule["health"] for rule in found} == {"ok"}
-        return found
+        assert ({rule["health"] for rule in found}, len(found)) == ({"ok"}, wanted)
+        return True
 
-    assert len(eventually(evaluated, SECONDS)) == wanted > 0
+    assert eventually(evaluated, RELOAD_SECONDS)
 
 
 def test_alertmanager_hears_of_the_watchdog(lab: Lab, seen: ObservabilityPlan) -> None:

@@ -39,7 +39,7 @@ ALERTS = Row("Alerts", (
           by=("alertname", "severity", "level"), span=12),
     Panel("Alerts over time", "states", "bool", "When each alert fired.",
           (Query('max by (alertname) (ALERTS{alertstate="firing",alertname!="Watchdog"})'
-                 ' or on () label_replace(max(ALERTS{alertname="Watchdog"}) * 0, "alertname", "(none other)", "", "")',
+                 ' or on () label_replace(max(ALERTS{alertname="Watchdog"}) * 0, "alertname", "none fires", "", "")',
                  "{{alertname}}", bad_above=0),)),
 ))  # fmt: skip
 
@@ -65,14 +65,14 @@ GATEWAY = Row("Gateway", (
     Panel("Requests in flight", "lines", "count", "Per gateway pod; must come back to zero when traffic ends.",
           (Query("gateway:in_flight:sum", "{{pod}}"),)),
     Panel("Replicas that the gateway uses", "lines", "count", "Engines that answer its health checks.",
-          (Query("min by (model) (envoy_cluster_membership_healthy)", "{{model}}"),)),
+          (Query('min by (model) (envoy_cluster_membership_healthy{model!=""})', "{{model}}"),)),
     Panel("Memory", "lines", "bytes", "Held by each gateway pod.",
           (Query("sum by (pod) (envoy_server_memory_allocated)", "{{pod}}"),)),
     Panel("Retries and failed connections", "lines", "1/s", "Between gateway and engines.",
           (Query("sum(rate(envoy_cluster_upstream_rq_retry[$__rate_interval]))", "retries"),
            Query("sum(rate(envoy_cluster_upstream_cx_connect_fail[$__rate_interval]))", "failed connections"))),
-    Panel("Certificate", "stat", "days", "Days until the first certificate of the gateway ends.",
-          (Query("min(envoy_server_days_until_first_cert_expiring < 4294967295)", "days left", bad_below=14),), span=8),
+    Panel("Certificate", "lines", "days", "Days until the first certificate of the gateway ends.",
+          (Query("min(envoy_server_days_until_first_cert_expiring < 4294967295)", "days left"),)),
 ))  # fmt: skip
 
 CONTROL_PLANE = Row("Control plane", (
@@ -100,8 +100,8 @@ MONITORING = Row("Monitoring", (
            Query("min(prometheus_rule_group_interval_seconds)", "interval", is_limit=True))),
     Panel("Rules that fail", "lines", "1/s", "Evaluations that gave an error.",
           (Query("sum(rate(prometheus_rule_evaluation_failures_total[$__rate_interval]))", "failures"),)),
-    Panel("Alertmanagers", "stat", "count", "That Prometheus sends alerts to.",
-          (Query("min(prometheus_notifications_alertmanagers_discovered)", "found", bad_below=1),), span=8),
+    Panel("Alertmanagers", "lines", "count", "That Prometheus sends alerts to; none hears of alerts at zero.",
+          (Query("min(prometheus_notifications_alertmanagers_discovered)", "found"),)),
 ))  # fmt: skip
 
 CLUSTER = Board("cluster", "Cluster", "What fires, what is missing, and whether the parts around the models work.",

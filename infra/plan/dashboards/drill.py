@@ -5,8 +5,9 @@ from __future__ import annotations
 from infra.plan.dashboards.board import HOST, MODEL, Board, Panel, Query, Row
 
 _OF = '{model=~"$model"}'
+_ROUTED = '{model=~"$model",model!=""}'
 _ON = '{host=~"$host"}'
-_QUIET = 'label_replace(max(ALERTS{alertname="Watchdog"}) * 0, "alertname", "(none other)", "", "")'
+_QUIET = 'label_replace(max(ALERTS{alertname="Watchdog"}) * 0, "alertname", "none fires", "", "")'
 
 
 def _alerts(severity: str) -> Query:
@@ -48,7 +49,7 @@ SERVING = Row("What serves", (
           (Query('sum by (pod) (kube_pod_container_status_restarts_total{namespace="models",pod=~"$model-.*"})',
                  "{{pod}}"),)),
     Panel("Replicas that the gateway uses", "lines", "count", "Engines that answer its health checks.",
-          (Query(f"min by (model) (envoy_cluster_membership_healthy{_OF})", "{{model}}"),)),
+          (Query(f"min by (model) (envoy_cluster_membership_healthy{_ROUTED})", "{{model}}"),)),
     Panel("Retries and failed connections", "lines", "1/s", "Between gateway and engines.",
           (Query(f"sum(rate(envoy_cluster_upstream_rq_retry{_OF}[$__rate_interval]))", "retries"),
            Query(f"sum(rate(envoy_cluster_upstream_cx_connect_fail{_OF}[$__rate_interval]))", "failed connections"))),

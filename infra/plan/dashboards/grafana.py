@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from math import ceil
 from typing import Any
 
 from grafana_foundation_sdk.builders import dashboard as build
@@ -14,7 +15,6 @@ from grafana_foundation_sdk.models import dashboard as model
 from infra.plan.dashboards.board import ALL, COLUMNS, Board, Panel, Row, Variable
 from infra.plan.dashboards.panels import SOURCE, drawn
 from infra.plan.facts import ObservabilityPlan
-from infra.plan.rules.pace import duration
 
 TAG = "railwright"
 """What all of them are tagged with, so that each links to the others."""
@@ -31,13 +31,13 @@ COLOURS = {"page": "red", "ticket": "orange"}
 
 def rendered(board: Board, seen: ObservabilityPlan) -> dict[str, Any]:
     """One dashboard as Grafana imports it; the same description gives the same text."""
-    shown = duration(round(SHOWN.total_seconds() * seen.pace))
+    shown = ceil(SHOWN.total_seconds() * seen.pace / 60)
     made = (
         build.Dashboard(board.title)
         .uid(f"{TAG}-{board.name}")
         .description(board.says)
         .tags([TAG])
-        .time(f"now-{shown}", "now")
+        .time(f"now-{shown}m", "now")
         .refresh(f"{seen.scrape_interval}s")
         .timezone("browser")
         .tooltip(model.DashboardCursorSync.CROSSHAIR)

@@ -6,6 +6,7 @@ from infra.catalog.recordings.recording import QUANTILES
 from infra.plan.dashboards.board import MODEL, Board, Panel, Query, Row
 
 _OF = '{model=~"$model"}'
+_ROUTED = '{model=~"$model",model!=""}'
 _PODS = '{namespace="models",pod=~"$model-.*"}'
 _WINDOWS = ("30m", "1h", "6h")
 
@@ -17,8 +18,8 @@ def quantiles(name: str, limit: str = "") -> tuple[Query, ...]:
 
 
 PROMISES = Row("Promises", (
-    Panel("Error budget", "table", "ratio", "Part of the budget left at the pace of the last three days, and how much"
-          " of what happened was bad.",
+    Panel("Error budget", "table", "ratio", "Part of the budget left at the pace of the last three days, and the share"
+          " of bad events; windows at the pace of production.",
           (Query(f"slo:budget_left:ratio{_OF}", "left", bad_below=0),
            Query(f"plan:error_budget:ratio{_OF}", "budget"),
            *(Query(f"slo:errors:ratio_{window}{_OF}", f"bad, {window}") for window in _WINDOWS)),
@@ -37,7 +38,7 @@ CLIENTS = Row("As clients see it", (
           (Query(f"model:errors:ratio{_OF}", "{{model}}"),
            Query(f"plan:errors:limit{_OF}", "{{model}}, limit", is_limit=True))),
     Panel("In flight", "lines", "count", "Requests at the replicas, as the gateway counts them.",
-          (Query(f"sum by (model) (envoy_cluster_upstream_rq_active{_OF})", "{{model}}"),)),
+          (Query(f"sum by (model) (envoy_cluster_upstream_rq_active{_ROUTED})", "{{model}}"),)),
     Panel("Whole answer", "lines", "seconds", "From request to last byte, at the gateway.",
           quantiles("model:client_e2e_seconds", "plan:latency_seconds:limit"), span=12),
     Panel("First token", "lines", "seconds", "From request to first token, at the gateway.",
@@ -76,9 +77,9 @@ REPLICAS = Row("Replicas", (
           (Query('min by (pod) (up{job="vllm",model=~"$model"})', "{{pod}}", bad_below=1),), span=16),
     Panel("Restarts", "lines", "count", "Of each engine since its pod was made.",
           (Query(f"sum by (pod) (kube_pod_container_status_restarts_total{_PODS})", "{{pod}}"),)),
-    Panel("CPUs", "lines", "count", "In use by each engine.",
+    Panel("CPUs", "lines", "count", "In use by each engine, mean of five minutes.",
           (Query('sum by (pod) (rate(container_cpu_usage_seconds_total'
-                 '{namespace="models",pod=~"$model-.*",container!=""}[$__rate_interval]))', "{{pod}}"),)),
+                 '{namespace="models",pod=~"$model-.*",container!=""}[5m]))', "{{pod}}"),)),
     Panel("Memory", "lines", "bytes", "Working set of each engine.",
           (Query('sum by (pod) (container_memory_working_set_bytes'
                  '{namespace="models",pod=~"$model-.*",container!=""})', "{{pod}}"),)),

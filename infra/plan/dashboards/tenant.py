@@ -28,7 +28,7 @@ TENANTS = Row("Tenants", (
            Query(f"tenant:rejected:rate{_WHO}", "refused"),
            Query(f"tenant:failures:rate{_WHO}", "failed", bad_above=0),
            Query(f"tenant:tokens:rate{_WHO}", "tokens", "tokens/s"),
-           Query(f"tenant:client_e2e_seconds:p95{_WHO}", "answer P95", "seconds")),
+           Query(f"last_over_time(tenant:client_e2e_seconds:p95{_WHO}[6h])", "last answer P95", "seconds")),
           by=("tenant", "tier")),
     Panel("Requests", "lines", "requests/s", "That ended.",
           (Query(f"tenant:requests:rate{_WHO}", "{{tenant}} ({{tier}})"),)),
@@ -56,7 +56,7 @@ COST = Row("Cost", (
     Panel("Models", "table", "USD", "Cost per hour as planned, the part of it that is idle, and cost per token.",
           (Query(f"plan:usd_per_hour:sum{_OF}", "per hour"),
            Query(f"model:idle_usd_per_hour:sum{_OF}", "idle, per hour"),
-           Query(f"model:usd_per_million_tokens:mean{_OF}", "per million tokens"),
+           Query(f"last_over_time(model:usd_per_million_tokens:mean{_OF}[6h])", "last per million tokens"),
            Query(f"model:tokens:rate{_OF}", "tokens", "tokens/s")),
           by=("model",)),
 ))  # fmt: skip

@@ -24,22 +24,25 @@ def unfit(ctx: Context, host: Host) -> Iterator[str]:
     Raises:
         Unknown: its GPUs or NICs give no data; what cannot be seen is not called well.
     """
+    yield from _told(host)
+    if not host.simulated:
+        for fault in services.faults(ctx, services.of_host(ctx, host.name)):
+            yield f"{fault.said} — start it first"
+    pool = pool_of(ctx, host)
+    if pool is not None and pool.board.gpus:
+        yield from _gpus(ctx, host, pool.board.gpus)
+    if pool is not None and pool.rdma_devices:
+        yield from _nics(ctx, host, pool.rdma_devices)
+
+
+def _told(host: Host) -> Iterator[str]:
+    """What Kubernetes says against it."""
     if not host.ready:
         yield f"host {host.name} — is not ready — run host/recover_host first"
     for name in PRESSURES:
         condition = host.conditions.get(name)
         if condition is not None and condition.status == "True":
             yield f"host {host.name} — has {name} ({condition.message}) — relieve it first"
-    if not host.simulated:
-        for fault in services.faults(ctx, services.of_host(ctx, host.name)):
-            yield f"{fault.said} — start it first"
-    pool = pool_of(ctx, host)
-    if pool is None:
-        return
-    if pool.board.gpus:
-        yield from _gpus(ctx, host, pool.board.gpus)
-    if pool.rdma_devices:
-        yield from _nics(ctx, host, pool.rdma_devices)
 
 
 def _gpus(ctx: Context, host: Host, wanted: int) -> Iterator[str]:
@@ -48,11 +51,12 @@ def _gpus(ctx: Context, host: Host, wanted: int) -> Iterator[str]:
     seen = prometheus.samples('gpu:temperature_celsius{host="$host"}', needs=needs, host=name)
     if len(seen) < wanted or host.allocatable.get(GPU, 0.0) < wanted:
         offers = host.allocatable.get(GPU, 0.0)
-        yield f"host {name} — {len(seen)} GPUs report and {offers:g} are offered — {wanted} are wanted — see gpu/replace_gpu"
+        yield f"host {name} — {len(seen)} GPUs report, {offers:g} are offered — want {wanted} — see gpu/replace_gpu"
     recent = prometheus.samples('gpu:xid_recent:count{host="$host"}', needs=needs, host=name)
     for one in recent:
         if int(one.labels.get("xid", 0)) in SERIOUS:
-            yield f"GPU {one.labels.get('gpu')} of host {name} — had Xid {one.labels['xid']} a moment ago — see gpu/replace_gpu"
+            gpu, code = one.labels.get("gpu"), one.labels["xid"]
+            yield f"GPU {gpu} of host {name} — had Xid {code} a moment ago — see gpu/replace_gpu"
 
 
 def _nics(ctx: Context, host: Host, wanted: int) -> Iterator[str]:

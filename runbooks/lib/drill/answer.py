@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def ask(ctx: Context, expects: Expects, labels: Mapping[str, str]) -> Outcome:
     """Run the runbook dry, with what the alert's labels tell it.
 
-    A diagnosis that ends in "cannot tell" is no answer; one that stops because it found what to do is.
+    A diagnosis that is refused, stops or ends in "cannot tell" is no answer, whatever it has said till then.
     """
     book = load(expects.runbook)
     fields = book.Inputs.model_fields
@@ -29,13 +29,11 @@ def ask(ctx: Context, expects: Expects, labels: Mapping[str, str]) -> Outcome:
     site = Site(runs=ctx.folder / "answer", connect=clients.connect)
     result = execute(book, inputs, stack=ctx.stack, site=site)
     said = [f"{item.title}: {item.said}" for item in result.steps]
-    whole = "\n".join([*said, *result.refused])
-    if result.exit not in (Exit.DONE, Exit.REFUSED):
-        return Outcome.fail(f"{expects.runbook} ended with {result.exit.name}: {said[-1] if said else 'nothing said'}")
-    match = re.search(expects.finds, whole, re.IGNORECASE)
-    if match is None:
+    if result.exit is not Exit.DONE:
+        return Outcome.fail(f"{expects.runbook} ended with {result.exit.name}: {result.said}", diagnosis=said)
+    line = next((line for line in said if re.search(expects.finds, line, re.IGNORECASE)), None)
+    if line is None:
         return Outcome.fail(
             f"{expects.runbook} does not name the fault: nothing in it matches {expects.finds!r}", diagnosis=said
         )
-    line = next(line for line in whole.splitlines() if re.search(expects.finds, line, re.IGNORECASE))
     return Outcome.ok(line, diagnosis=said, offers=[offer.command for offer in result.offers])

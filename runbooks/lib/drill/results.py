@@ -91,7 +91,7 @@ def _reasons(known: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
 def _alert_lines(known: Mapping[str, Mapping[str, Any]]) -> Iterable[str]:
     for alert in ALERTS.values():
         row = known.get(f"drills/{alert.drill}") if alert.drill else None
-        last = row["result"] if row else "promtool only"
+        last = row["result"] if row else "not run" if alert.drill else "promtool only"
         drill = f"`{alert.drill}`" if alert.drill else "—"
         yield f"| [{alert.name}](runbooks/{alert.name}.md) | {alert.severity} | `{alert.runbook}` | {drill} | {last} |"
 

@@ -40,7 +40,10 @@ def test_a_pod_that_took_the_place_of_another_looks_the_same() -> None:
     ("one", "other"),
     [
         ("veth3e5fcfe3@if2 up", "veth9a48604c@if7 up"),
-        ("tmpfs on /pods/8b1f8d5e-4ac2-4a6b-9a6c-1f2e3d4c5b6a/x", "tmpfs on /pods/00000000-4ac2-4a6b-9a6c-1f2e3d4c5b6a/x"),
+        (
+            "tmpfs on /pods/8b1f8d5e-4ac2-4a6b-9a6c-1f2e3d4c5b6a/x",
+            "tmpfs on /pods/00000000-4ac2-4a6b-9a6c-1f2e3d4c5b6a/x",
+        ),
         ("snat to 10.9.64.5", "snat to 10.9.80.17"),
         ("pod gateway-757859c579-9ggkj", "pod gateway-85757d8bbc-c75hk"),
     ],
@@ -65,9 +68,12 @@ def test_a_slow_class_on_an_interface_is_seen() -> None:
 def test_a_mount_and_a_rule_are_seen() -> None:
     """Mounts by source, target and kind; rules by their table, those of kube-proxy left out."""
     assert list(_mounts("railwright-drill /x tmpfs rw 0 0")) == ["railwright-drill on /x (tmpfs)"]
-    text = "table ip kube-proxy {\n chain x {\n drop\n }\n}\ntable inet railwright_drill {\n chain way {\n drop\n }\n}\n"
+    text = (
+        "table ip kube-proxy {\n chain x {\n drop\n }\n}\ntable inet railwright_drill {\n chain way {\n drop\n }\n}\n"
+    )
     found = list(_rules(text))
-    assert found and all("railwright_drill" in line for line in found)
+    assert found
+    assert all("railwright_drill" in line for line in found)
 
 
 def _thing(**changes: Any) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""Drills, alerts and runbooks name each other, and the names hold."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from infra.catalog.alerts import ALERTS
+from runbooks.engine.discover import answering, commands, load
+from runbooks.engine.model import Runbook
+from runbooks.lib.drill.model import Drill
+
+COMMANDS = [command for command in commands() if command.startswith("drills/")]
+ISSUE = {
+    "kill_engine_pod", "kill_engine_process", "hang_engine", "kill_gateway_pod", "reload_gateway", "drain_host",
+    "lose_host", "stop_kubelet", "restart_containerd", "stop_api_server", "stop_etcd", "stop_dns", "cut_network",
+    "delay_network", "lose_packets", "fill_disk", "press_memory", "jump_clock", "expire_certificate", "miss_image",
+    "roll_bad_config", "stop_prometheus", "burst_traffic", "lose_gpu", "flap_nic", "lose_leaf",
+}  # fmt: skip
+"""Faults that are promised."""
+
+each_drill = pytest.mark.parametrize("command", COMMANDS)
+
+
+def _drill(command: str) -> type[Drill]:
+    found: type[Runbook] = load(command)
+    assert issubclass(found, Drill)
+    return found
+
+
+def test_every_promised_fault_has_its_drill() -> None:
+    """None is missing."""
+    assert {command.removeprefix("drills/") for command in COMMANDS} >= ISSUE
+
+
+@each_drill
+def test_a_drill_says_what_is_seen_of_it(command: str) -> None:
+    """Either an alert in time, with the runbook that answers it and what it must find, or a reason for silence."""
+    drill = _drill(command)
+    assert (drill.expects is None) != (drill.silent_because == "")
+    if drill.expects is None:
+        return
+    alert, expects = ALERTS[drill.expects.alert], drill.expects
+    assert alert.runbook == expects.runbook
+    assert expects.runbook in answering(expects.alert)
+    assert timedelta(0) < expects.within < drill.deadline
+    re.compile(expects.finds)
+    inputs = load(expects.runbook).Inputs.model_fields
+    assert set(expects.inputs) <= set(inputs)
+
+
+@each_drill
+def test_a_drill_undoes_its_fault_and_looks_again(command: str) -> None:
+    """The fault has an undo, also where a drill has a step of its own for it, and the look is made twice."""
+    steps = {step.name: step for step in _drill(command).steps()}
+    assert steps["break_it"].undo == "undo_fault"
+    assert steps["break_it"].writes
+    assert steps["look"].recheck
+    assert not steps["look"].writes
+    assert [name for name, step in steps.items() if step.writes] == ["break_it", "mend"] or command.endswith(
+        "drain_host"
+    )
+
+
+@each_drill
+def test_a_drill_needs_no_inputs(command: str) -> None:
+    """So that all can be run one after the other."""
+    assert _drill(command).Inputs()
+
+
+@pytest.mark.parametrize("name", sorted(ALERTS))
+def test_the_drill_of_an_alert_exists(name: str) -> None:
+    """And an alert without one says why."""
+    alert = ALERTS[name]
+    assert (f"drills/{alert.drill}" in COMMANDS) if alert.drill else alert.no_drill
+
+
+def test_the_short_set_is_short() -> None:
+    """Two or three drills; each run of the tests makes them."""
+    assert 2 <= sum(_drill(command).is_short for command in COMMANDS) <= 3
+
+
+def test_a_drill_is_loaded_without_the_traffic_driver() -> None:
+    """It costs half a second of every command that only lists, refuses or undoes."""
+    code = "import sys, runbooks.lib.drill.model; sys.exit('aiohttp' in sys.modules or 'matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
