@@ -87,6 +87,8 @@ class Prometheus:
             # Long expressions do not fit into an address.
             answer = self._http.post(path, data=query) if query else self._http.get(path)
             said = answer.json()
+            if not isinstance(said, dict):
+                raise ValueError(f"{answer.status_code}, and what it says is not Prometheus's")
         except (httpx.HTTPError, ValueError) as error:
             found = f"does not answer ({str(error) or type(error).__name__})"
             raise Unknown(f"Prometheus at {self.url} — {found} — see `lab status`") from error

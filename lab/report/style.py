@@ -17,7 +17,8 @@ nav { margin-top: 10px; display: flex; gap: 18px; flex-wrap: wrap } a { color: #
 .panel { display: flex; flex-direction: column; min-width: 0 } .panel > p { color: var(--soft); font-size: 12px }
 .body { margin-top: 8px; flex: 1; display: flex; flex-direction: column } #alerts .wide { margin-top: 12px }
 svg { width: 100%; height: auto; display: block; font-family: inherit }
-.number { font-size: 30px; line-height: 1.15; font-weight: 600; font-variant-numeric: tabular-nums; margin-top: auto }
+.number { font-size: 24px; white-space: nowrap; line-height: 1.15; font-weight: 600;
+  font-variant-numeric: tabular-nums; margin-top: auto }
 .bad { color: var(--bad); font-weight: 600 }
 .none { color: var(--bad); font-weight: 600 } .part { font-size: 12px; margin: 6px 0 0 }
 .empty { margin: auto 0; padding: 6px 0; color: var(--soft); font-size: 12px } .empty .none { font-size: 14px }

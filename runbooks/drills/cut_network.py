@@ -24,7 +24,7 @@ class CutNetwork(AllReplicas):
     expects: ClassVar[Expects | None] = Expects(
         "ModelErrorsHigh", timedelta(seconds=120), "serving/explain_errors", "cannot be reached|every retry failed"
     )
-    during: ClassVar[Holds] = Holds(lost=None, cut=None)
+    during: ClassVar[Holds] = Holds(lost=None, cut=None, rejected=None)
 
     def fault(self, ctx: Context) -> str:
         """Which way is cut."""

@@ -23,7 +23,7 @@ class ReloadGateway(Drill):
     """Roll the gateway out three times in a row under load: no request is lost or cut."""
 
     silent_because: ClassVar[str] = "a rollout is planned work; nothing may be felt of it"
-    tokens: ClassVar[int] = 120
+    tokens: ClassVar[int] = 80
     recovers_within: ClassVar[timedelta] = timedelta(minutes=5)
 
     def targets(self, ctx: Context) -> Iterable[Target]:

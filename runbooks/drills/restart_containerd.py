@@ -14,7 +14,7 @@ class RestartContainerd(StopService):
 
     service: ClassVar[str] = "containerd-1"
     expects: ClassVar[Expects | None] = Expects(
-        "ContainerRuntimeDown", SOON, "cluster/restore_control_plane", "containerd"
+        "ContainerRuntimeDown", SOON, "cluster/restore_control_plane", "containerd\\S* does not run"
     )
 
     class Inputs(EngineInputs):

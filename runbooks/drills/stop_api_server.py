@@ -15,7 +15,7 @@ class StopApiServer(StopService):
 
     service: ClassVar[str] = "kube-apiserver"
     expects: ClassVar[Expects | None] = Expects(
-        "ApiServerDown", SOON, "cluster/restore_control_plane", "kube-apiserver"
+        "ApiServerDown", SOON, "cluster/restore_control_plane", "kube-apiserver does not run"
     )
     lasts: ClassVar[timedelta] = timedelta(seconds=60)
     needs_api: ClassVar[bool] = False

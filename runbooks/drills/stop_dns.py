@@ -14,7 +14,9 @@ class StopDns(StopService):
     """Stop cluster DNS: replicas that are known stay known."""
 
     service: ClassVar[str] = "coredns"
-    expects: ClassVar[Expects | None] = Expects("DnsDown", SOON, "cluster/restore_control_plane", "coredns")
+    expects: ClassVar[Expects | None] = Expects(
+        "DnsDown", SOON, "cluster/restore_control_plane", "coredns does not run"
+    )
     lasts: ClassVar[timedelta] = timedelta(seconds=20)
 
     class Inputs(EngineInputs):

@@ -14,7 +14,7 @@ class StopEtcd(StopService):
     """Stop etcd: the API server cannot answer, and what serves goes on serving."""
 
     service: ClassVar[str] = "etcd"
-    expects: ClassVar[Expects | None] = Expects("EtcdDown", SOON, "cluster/restore_control_plane", "etcd")
+    expects: ClassVar[Expects | None] = Expects("EtcdDown", SOON, "cluster/restore_control_plane", "etcd does not run")
     lasts: ClassVar[timedelta] = timedelta(seconds=30)
     needs_api: ClassVar[bool] = False
 

@@ -13,7 +13,7 @@ from infra.errors import ConfigError, Unknown
 from runbooks.engine.model import Outcome, step
 from runbooks.gpu import _xids
 from runbooks.lib import clients
-from runbooks.lib.diagnosis import Finding, given, measures, told
+from runbooks.lib.diagnosis import Finding, found, given, measures, told
 from runbooks.lib.diagnosis.hosts import OnHosts, meant, names, pool_of
 from runbooks.lib.mitigations import DrainHost, Silence, SilenceInputs
 from runbooks.lib.mitigations.cordon import Cordon, Uncordon
@@ -112,8 +112,8 @@ class ReplaceGpu(OnHosts, DrainHost, Cordon, Uncordon, Silence):
 
     @step("which of their hosts serve", writes=False)
     def hosts(self, ctx: Context) -> Outcome:
-        """Tell what is on the hosts at fault, and which are cordoned by us already."""
-        faults = {one for facts in ctx.facts.values() for one in _abouts(facts)}
+        """Tell what is on the hosts at fault, and whether more may come."""
+        faults = {one.about for one in found(ctx, "lost", "xid", "ill")}
         parts = []
         for host in _with_gpus(ctx):
             if host.name not in faults:
@@ -121,8 +121,6 @@ class ReplaceGpu(OnHosts, DrainHost, Cordon, Uncordon, Silence):
             count = sum(not pod.is_daemon for pod in clients.of(ctx).kube.pods.list(host=host.name))
             state = "cordoned" if host.cordoned else "open for pods"
             parts.append(f"{host.name} is {state} and has {count} pods")
-        cordoned = [host.name for host in _with_gpus(ctx) if host.cordoned_by and host.name not in faults]
-        parts += [f"{name} is well and still cordoned by us; see host/recover_host" for name in cordoned]
         return Outcome.ok("; ".join(parts) or "no host is at fault")
 
 
@@ -194,8 +192,3 @@ def _ill(ctx: Context, metric: str, limit: str, words: str, offers: tuple[str, .
         expression = f'{metric}{{host="$host", gpu="$gpu"}} {limit}'
         since = measures.since(ctx, expression, host=host, gpu=gpu)
         yield Finding("ill", f"GPU {gpu} of {host} {what}", since, offers, host)
-
-
-def _abouts(facts: object) -> list[str]:
-    found = facts.get("findings", ()) if isinstance(facts, dict) else ()
-    return [one["about"] for one in found if one["fault"] in ("lost", "xid", "ill")]

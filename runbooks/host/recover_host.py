@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
+from infra.errors import Unknown
 from runbooks.engine.model import Outcome, step
-from runbooks.lib import changes, clients
-from runbooks.lib.diagnosis import Finding, services, told
+from runbooks.lib import clients
+from runbooks.lib.diagnosis import Finding, measures, services, told
 from runbooks.lib.diagnosis.hosts import OnHosts, meant, names
 from runbooks.lib.drain import movable
 from runbooks.lib.mitigations import DrainHost, Silence, SilenceInputs
-from runbooks.lib.mitigations.cordon import Cordon, Uncordon, ours
+from runbooks.lib.mitigations.cordon import Cordon, Uncordon
 from runbooks.lib.mitigations.start_service import StartService
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):
     def ready(self, ctx: Context) -> Outcome:
         """Read what Kubernetes says of each, and whether a whole leaf is gone."""
         hosts = meant(ctx)
-        found = [*_leaves(ctx, hosts), *(one for host in hosts for one in _host(host))]
+        found = [*_leaves(ctx, hosts), *(one for host in hosts for one in _host(ctx, host))]
         return told(found, f"ready: {names(host.name for host in hosts)}")
 
     @step("whether their services run", writes=False)
@@ -61,11 +62,6 @@ class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):
             return Outcome.ok("no real host is at fault; simulated ones have no services")
         wanted = [service for host in asked for service in services.of_host(ctx, host.name)]
         return told(services.faults(ctx, wanted), f"kubelet and containerd run on {names(host.name for host in asked)}")
-
-    @step("which are cordoned, and for whom", writes=False)
-    def cordons(self, ctx: Context) -> Outcome:
-        """Read the owners of each cordon."""
-        return told([_cordon(host) for host in meant(ctx) if host.cordoned], "none of them is cordoned")
 
     @step("what runs on those at fault", writes=False)
     def burden(self, ctx: Context) -> Outcome:
@@ -88,17 +84,16 @@ class RecoverHost(OnHosts, StartService, Uncordon, Cordon, DrainHost, Silence):
         ctx.until(ready, timeout=PATIENCE, what=f"hosts {names(real)} are ready")
 
 
-def _host(host: Host) -> Iterator[Finding]:
+def _host(ctx: Context, host: Host) -> Iterator[Finding]:
     if host.ready:
         return
     ready = host.conditions.get("Ready")
-    since = ready.since if ready is not None else None
     if ready is None or ready.status == "Unknown":
         said = f"host {host.name} is not ready (NotReady): its kubelet has not reported"
     else:
         said = f"host {host.name} is not ready (NotReady): its kubelet says {ready.reason}: {ready.message}"
     # Its pods cannot be seen off while its kubelet is silent; a cordon keeps others from it until it has proved itself.
-    yield Finding("not ready", said, since, () if host.cordoned else ("cordon",), host.name)
+    yield Finding("not ready", said, _silent_since(ctx, host), () if host.cordoned else ("cordon",), host.name)
 
 
 def _leaves(ctx: Context, hosts: Sequence[Host]) -> Iterator[Finding]:
@@ -107,27 +102,20 @@ def _leaves(ctx: Context, hosts: Sequence[Host]) -> Iterator[Finding]:
         every = clients.of(ctx).kube.hosts.list(pool=pool, leaf=leaf)
         if len(every) < 2 or any(host.ready for host in every):
             continue
-        times = [ready.since for host in every if (ready := host.conditions.get("Ready")) is not None and ready.since]
+        times = [at for host in every if (at := _silent_since(ctx, host)) is not None]
         said = (
             f"all {len(every)} hosts of leaf {leaf} of pool {pool} are not ready: look at the leaf switch and at the "
             f"power of its racks, not at the hosts ({names(host.name for host in every)})"
         )
-        yield Finding("leaf", said, _first(times), (), leaf)
+        yield Finding("leaf", said, min(times, default=None), (), leaf)
 
 
-def _first(times: Sequence[datetime]) -> datetime | None:
-    return min(times) if times else None
-
-
-def _cordon(host: Host) -> Finding:
-    owners = ours(host)
-    whose = f"for {', '.join(owners)}" if owners else "by somebody else, for no reason of ours"
-    write = next((one for one in _writes(host) if "unschedulable" in one.what), None)
-    by = f" (by {write.who})" if write is not None and not owners else ""
-    said = f"host {host.name} is cordoned {whose}{by}"
-    offers = ("uncordon",) if owners and host.ready else ()
-    return Finding("cordoned", said, write.at if write is not None else None, offers, host.name)
-
-
-def _writes(host: Host) -> list[changes.Change]:
-    return sorted(changes.writes(host.raw), key=lambda change: change.at, reverse=True)
+def _silent_since(ctx: Context, host: Host) -> datetime | None:
+    """Since when it is not ready; a simulated host's Node tells its birth instead, so that Prometheus has to know."""
+    ready = host.conditions.get("Ready")
+    if ready is not None and ready.since is not None and ready.since > host.created:
+        return ready.since
+    try:
+        return measures.since(ctx, 'host:ready:bool{host="$host"} == 0', host=host.name)
+    except Unknown:
+        return None

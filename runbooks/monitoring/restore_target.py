@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from infra.errors import ConfigError
+from infra.errors import ConfigError, Unknown
 from runbooks.engine.model import Outcome, step
 from runbooks.lib import clients
 from runbooks.lib.diagnosis import Background, Finding, given, measures, pods, services, told
@@ -62,6 +62,8 @@ class RestoreTarget(Background, RestartPod, StartService, Silence):
     @step("whether alerts reach Alertmanager", writes=False)
     def messenger(self, ctx: Context) -> Outcome:
         """Ask Alertmanager itself, and Prometheus how many it knows."""
+        if given(ctx).job not in ("", "alertmanager"):
+            return Outcome.ok("not asked for")
         found = clients.of(ctx)
         known = measures.optional(ctx, "max(prometheus_notifications_alertmanagers_discovered)")
         faults = _pods.faults(ctx, "alertmanager") if _installs(ctx) else []
@@ -76,6 +78,14 @@ class RestoreTarget(Background, RestartPod, StartService, Silence):
                 Finding("unknown", "Prometheus knows of no Alertmanager: alerts fire and nobody hears of them")
             )
         return told(faults, f"Alertmanager answers and holds {count} alerts")
+
+    @step("what differs from the plan", writes=False)
+    def what_differs(self, ctx: Context) -> Outcome:
+        """Compare as far as the API server can be asked; it may be the very target that is down."""
+        try:
+            return super().what_differs(ctx)
+        except Unknown:
+            return Outcome.ok("not known while the API server does not answer")
 
 
 def _installs(ctx: Context) -> bool:
@@ -122,24 +132,26 @@ def _why(error: str) -> str:
 
 
 def _behind(ctx: Context, target: ScrapeTarget) -> list[Finding]:
-    labels, kube = target.labels, clients.of(ctx).kube
-    found: list[Finding] = []
-    host = labels.get("host", "")
-    if host and not kube.hosts.get(host).ready:
-        found.append(
-            Finding("host", f"host {host}, which the target is on, is not ready; see host/recover_host", about=host)
-        )
-    if service := services.of_job(ctx, target.job, host):
-        return found + services.faults(ctx, [service])
-    name, space = labels.get("pod", ""), labels.get("namespace", "")
-    if not name:
+    """What is wrong behind a target: its service, which needs no API server to be asked, or its host and pod."""
+    host, name = target.labels.get("host", ""), target.labels.get("pod", "")
+    service = services.of_job(ctx, target.job, host)
+    found = services.faults(ctx, [service]) if service is not None else []
+    if found:
         return found
+    if host and not clients.of(ctx).kube.hosts.get(host).ready:
+        said = f"host {host}, which the target is on, is not ready; see host/recover_host"
+        found.append(Finding("host", said, None, (), host))
+    return found + (_pod(ctx, target.labels.get("namespace", ""), name) if name else [])
+
+
+def _pod(ctx: Context, space: str, name: str) -> list[Finding]:
+    kube = clients.of(ctx).kube
     pod = kube.pods.find(space, name)
     if pod is None:
-        return [*found, Finding("gone", f"pod {space}/{name} is gone; its target goes too", None, (), name)]
+        return [Finding("gone", f"pod {space}/{name} is gone; its target goes too", None, (), name)]
     offers = ("restart_pod",) if _installs(ctx) and space == _pods.namespace(ctx) else ()
     known = list(pods.faults(pod, kube.events.of("Pod", space, name), datetime.now(UTC), budget=_pods.BUDGET))
     if not known:
         said = f"pod {pod} is ready, and its metrics do not answer: it hangs, or a network policy is in the way"
-        return [*found, Finding("hung", said, None, offers, name)]
-    return found + [Finding(one.fault, one.said, one.since, offers, one.about) for one in known]
+        return [Finding("hung", said, None, offers, name)]
+    return [Finding(one.fault, one.said, one.since, offers, one.about) for one in known]

@@ -22,7 +22,12 @@ def _of_model(expr: str) -> str:
 
 _RESTARTS = f"changes(kube_pod_container_status_restarts_total{{{_IN}}}[<15m>])"
 _WAITING = f'kube_pod_container_status_waiting_reason{{{_IN},reason=~"{_NO_START}"}}'
-_AGE = f"time() - kube_pod_created{{{_IN}}}"
+_BORN = (
+    f"max by (namespace, pod) (kube_pod_container_state_started{{{_IN}}})"
+    f" or max by (namespace, pod) (kube_pod_created{{{_IN}}})"
+)
+_AGE = f"time() - ({_BORN})"
+"""Since its container was started last: an engine that begins anew in an old pod has its startup budget again."""
 _STARTED = f"max by (pod) (kube_pod_container_state_started{{{_IN}}})"
 _WORKING = (
     "sum by (model, pod) (increase(vllm:generation_tokens_total[<5m>]) + increase(vllm:prompt_tokens_total[<5m>]))"

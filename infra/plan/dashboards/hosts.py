@@ -39,8 +39,7 @@ HOSTS = Row("Hosts", (
     Panel("Clock", "lines", "seconds", "Clock of the host less that of Prometheus; a scrape takes part of it.",
           (Query(f"host:clock_skew_seconds{_IN}", "{{host}}"),), span=12),
     Panel("Kernel settings", "table", "code", "As they are now; HostTuningDrift compares them with the plan.",
-          (Query(f"min by (host, setting) (host:setting{_IN})", "value"),), by=("host", "setting"), span=12,
-          needs_hardware="hosts whose kernel is their own; those of a lab share one"),
+          (Query(f"min by (host, setting) (host:setting{_IN})", "value"),), by=("host", "setting"), span=12),
 ))  # fmt: skip
 
 GPUS = Row("GPUs", (

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from infra.errors import CheckError
 from runbooks.engine.model import Outcome, step
-from runbooks.lib import clients
-from runbooks.lib.diagnosis import fitness
-from runbooks.lib.diagnosis.hosts import pool_of
+from runbooks.lib import changes, clients
+from runbooks.lib.diagnosis import Finding, findings, fitness, told
+from runbooks.lib.diagnosis.finding import NO_FAULT
+from runbooks.lib.diagnosis.hosts import meant, pool_of
 from runbooks.lib.kubernetes.hosts import FOUND_CORDONED
 from runbooks.lib.mitigations.remedy import Remedy, chosen
 
@@ -81,6 +82,13 @@ class Uncordon(Remedy):
             )
         yield from fitness.unfit(ctx, host)
 
+    @step("which are cordoned, and for whom", writes=False)
+    def cordons(self, ctx: Context) -> Outcome:
+        """Read the owners of each cordon; a host that nothing is wrong with any more may come back."""
+        faulty = {one.about for one in findings(ctx) if one.fault not in NO_FAULT}
+        found = [_told(host, host.name in faulty) for host in meant(ctx) if host.cordoned]
+        return told(found, "none of them is cordoned")
+
     @step("see that the host may take pods", writes=False, only="uncordon")
     def uncordon_fits(self, ctx: Context) -> Outcome:
         """Stop before the write if nothing calls for it."""
@@ -122,6 +130,17 @@ class Uncordon(Remedy):
 def ours(host: Host) -> list[str]:
     """Reasons of ours for which a host is cordoned."""
     return [reason for reason in host.cordoned_by if reason != FOUND_CORDONED]
+
+
+def _told(host: Host, is_faulty: bool) -> Finding:
+    owners = ours(host)
+    whose = f"for {', '.join(owners)}" if owners else "by somebody else, for no reason of ours"
+    writes = sorted(changes.writes(host.raw), key=lambda change: change.at, reverse=True)
+    write = next((one for one in writes if "unschedulable" in one.what), None)
+    by = f" (by {write.who})" if write is not None and not owners else ""
+    offers = ("uncordon",) if owners and host.ready and not is_faulty else ()
+    said = f"host {host.name} is cordoned {whose}{by}"
+    return Finding("cordoned", said, write.at if write is not None else None, offers, host.name)
 
 
 def _load(ctx: Context, host: Host) -> None:

@@ -39,7 +39,10 @@ KNOWN_LABELS = {
     *(label for row in METRICS.values() for label in row.labels),
 }
 """What relabelling, our rules and Prometheus write, and what exporters give."""
-NO_MEAN = re.compile(r"(?:avg|sum|avg_over_time|sum_over_time|quantile)\b[^()]*\([^()]*:(?:ratio\w*|p\d+|mean|max)\b")
+NO_MEAN = re.compile(
+    r"\b(?:avg|sum|quantile|avg_over_time|sum_over_time)\b\s*(?:(?:by|without)\s*\([^()]*\)\s*)?"
+    r"\([^()]*:(?:ratio\w*|p\d+|mean|max)\b"
+)
 """A mean or sum over what cannot be added: shares of different wholes, and quantiles."""
 
 each_board = pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)

@@ -13,7 +13,7 @@ from runbooks.gpu import _xids
 from runbooks.gpu.replace_gpu import ReplaceGpu
 from runbooks.lib.prometheus import Sample
 from tests.unit.runbooks.fakes import offered, said
-from tests.unit.runbooks.host_fakes import Cluster, Prometheus, World, all_hosts, gpus, host
+from tests.unit.runbooks.host_fakes import Cluster, Prometheus, World, all_hosts, gpus, host, nics
 
 WHERE = {"host": "b300-0001", "pool": "b300", "leaf": "b300-leaf-0", "gpu": "3"}
 OUT, LEAVES = {"drain_host", "cordon", "silence"}, {"drain_host", "silence"}
@@ -90,6 +90,18 @@ def test_no_data_is_cannot_tell(tmp_path: Path) -> None:
     """A fleet that reports nothing is not called well."""
     world = World(prometheus=Prometheus({"no gpu:temperature_celsius": 1}))
     assert world.run(ReplaceGpu, tmp_path, host="b300-0001").exit is Exit.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("answers", "offers"),
+    [({}, {"uncordon", "silence"}), ({"gpu:ecc": [Sample(WHERE, 2.0)]}, {"drain_host", "silence"})],
+    ids=["well", "still ill"],
+)
+def test_a_host_comes_back_once_its_gpus_are_well(answers: dict[str, Any], offers: set[str], tmp_path: Path) -> None:
+    """Offered for a cordon of ours, as long as nothing is wrong with the host."""
+    cluster = Cluster(pods_there=[], hosts_there=all_hosts(host("b300-0001", cordoned="run/x")))
+    here = ask({"nic:up": nics()} | answers, cluster)
+    assert offered(here.run(ReplaceGpu, tmp_path, host="b300-0001")) == offers
 
 
 def test_another_gpu_is_not_told(tmp_path: Path) -> None:

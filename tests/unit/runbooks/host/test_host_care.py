@@ -15,6 +15,7 @@ from runbooks.host._images import chosen
 from runbooks.host.free_disk import FreeDisk
 from runbooks.host.relieve_host import RelieveHost
 from runbooks.host.retune_host import RetuneHost
+from runbooks.lib.diagnosis import services
 from runbooks.lib.prometheus import Sample
 from runbooks.lib.writing import Result as Ran
 from tests.unit.runbooks.fakes import offered, said
@@ -160,3 +161,35 @@ def test_a_setting_that_the_plan_does_not_know_is_refused(tmp_path: Path) -> Non
     """With the names of those that it knows."""
     result = World(hosts=tuned()).run(RetuneHost, tmp_path, host="lab-0", setting="vm.swappiness")
     assert (result.exit, "name one of net.core.somaxconn" in said(result)) == (Exit.REFUSED, True)
+
+
+@pytest.fixture
+def real(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A target whose images come from a registry, and whose services systemd keeps."""
+    monkeypatch.setattr(services, "in_lab", lambda ctx: False)
+
+
+def test_unused_images_and_old_journals_are_freed(real: None, tmp_path: Path) -> None:
+    """Image by image, what runs is kept; only beside a disk that is full."""
+    images = '{"images": [{"id": "a", "repoTags": ["old:1"], "size": "5"}, {"id": "b", "repoTags": ["new:1"]}]}'
+    answers = {"crictl images": Ran(0, images, ""), "crictl ps": Ran(0, '{"containers": [{"imageRef": "b"}]}', "")}
+    world = World(hosts=Ssh(answers=disk(90_000_000_000).answers | answers))
+    result = world.run(FreeDisk, tmp_path, host="lab-0", do="free_space", yes=True)
+    assert (result.exit, world.hosts.written) == (Exit.DONE, ["crictl rmi old:1", "journalctl --vacuum-size=1G"])
+
+
+def test_a_disk_with_room_is_not_cleaned(real: None, tmp_path: Path) -> None:
+    """Unused images are no fault by themselves."""
+    answers = {"crictl images": Ran(0, '{"images": []}', ""), "crictl ps": Ran(0, '{"containers": []}', "")}
+    world = World(hosts=Ssh(answers=disk(500_000_000_000).answers | answers))
+    result = world.run(FreeDisk, tmp_path, host="lab-0", do="free_space", yes=True)
+    assert (result.exit, world.hosts.written) == (Exit.REFUSED, [])
+
+
+def test_a_clock_that_nothing_keeps_is_named(real: None, tmp_path: Path) -> None:
+    """The service that is there and does not run is offered to be started."""
+    stopped = Ran(0, "LoadState=loaded\nActiveState=inactive\n", "")
+    world = World(hosts=Ssh(answers=tuned().answers | {"ActiveState chronyd": stopped}))
+    result = world.run(RetuneHost, tmp_path, host="lab-0")
+    assert "nothing keeps the clock of lab-0: chronyd does not run" in said(result)
+    assert "start_service" in offered(result)

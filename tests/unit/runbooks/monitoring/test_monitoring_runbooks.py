@@ -122,6 +122,14 @@ def test_each_target_is_named_with_what_is_behind_it(name: str, tmp_path: Path) 
     assert (result.exit, offered(result)) == (Exit.DONE, offers)
 
 
+def test_an_api_server_that_is_the_target_is_named_without_it(tmp_path: Path) -> None:
+    """The service behind it is asked over ssh."""
+    asked = Prometheus(targets_there=[target("apiserver", REFUSED, instance="10.0.0.2:6443")])
+    made = world(Cluster(api_down=True), asked, Ssh(states={"lab-0/kube-apiserver": "stopped"}))
+    result = made.run(RestoreTarget, tmp_path, job="apiserver", instance="10.0.0.2:6443")
+    assert (result.exit, "host lab-0: kube-apiserver does not run" in said(result)) == (Exit.DONE, True)
+
+
 def test_targets_that_are_up_offer_nothing(tmp_path: Path) -> None:
     """Nothing found, nothing to do."""
     result = world().run(RestoreTarget, tmp_path)
@@ -141,7 +149,7 @@ def test_no_prometheus_is_cannot_tell(tmp_path: Path) -> None:
 
 def test_an_alertmanager_that_is_silent_is_named(tmp_path: Path) -> None:
     """Although Kubernetes calls its pod ready."""
-    result = world(dead=True).run(RestoreTarget, tmp_path, job="vllm")
+    result = world(dead=True).run(RestoreTarget, tmp_path)
     assert "Alertmanager does not answer" in said(result)
     assert offered(result) == {"restart_pod", "silence"}
 
@@ -150,7 +158,7 @@ def test_an_alertmanager_that_prometheus_does_not_know_is_named(tmp_path: Path) 
     """Alerts that fire reach nobody."""
     made = world()
     made.prometheus.answers["alertmanagers_discovered"] = 0.0
-    assert "Prometheus knows of no Alertmanager" in said(made.run(RestoreTarget, tmp_path, job="vllm"))
+    assert "Prometheus knows of no Alertmanager" in said(made.run(RestoreTarget, tmp_path))
 
 
 def lacking(metrics: str, count: float = 1.0, **labels: str) -> dict[str, Any]:
