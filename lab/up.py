@@ -10,7 +10,19 @@ from functools import partial
 from pathlib import Path
 
 from infra.errors import CheckError
-from lab import engine, env, first_request, gateway_certificate, images, keys, packages, paths, preflight, stack, toolchain
+from lab import (
+    engine,
+    env,
+    first_request,
+    gateway_certificate,
+    images,
+    keys,
+    packages,
+    paths,
+    preflight,
+    stack,
+    toolchain,
+)
 from lab.cluster import namespace, registry
 from lab.cluster.hosts import HOSTS
 from lab.cluster.start import start
