@@ -73,6 +73,8 @@ class Controller:
                 if str(error) != said:
                     log.warning("tries again until it works: %s", error)
                 said = str(error)
+                # Hosts may have been lost and found meanwhile, with their pods marked as lost and never as found.
+                self._ready = set()
                 sleep(wait)
 
     def once(self) -> None:

@@ -1,24 +1,25 @@
-"""Delay the packets between the gateway and one replica."""
+"""Delay the packets between the gateway and the replicas of a model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from infra.errors import CheckError
-from runbooks.drills._network import NetworkFault
+from runbooks.drills import _pods
+from runbooks.drills._network import AllReplicas
 from runbooks.lib import clients
-from runbooks.lib.drill.claims import Expects
+from runbooks.lib.drill.claims import Expects, Left
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
 
-CLASS = "1:10"
-"""Class of tc that delayed packets go through; all others pass by at full speed."""
+CLASS, PRIORITY = "1:10", 0x0001_0010
+"""Class of tc that delayed packets go through, and the same as a packet's priority; others pass by at full speed."""
 
-NARROW_KBIT = 6
-"""Rate of a way without netem (kbit/s): a request of some 700 bytes takes a second, and waits for those before it."""
+NARROW_KBIT = 14
+"""Rate of a way without netem (kbit/s): a request with what confirms its answer takes a second and a half there."""
 
 DELAY = timedelta(seconds=3)
 """Delay of each packet where the kernel has netem."""
@@ -34,11 +35,12 @@ OFF = r"""dev=$(ip -o route get "$1" | sed -n 's/.* dev \([^ ]*\).*/\1/p')
 tc qdisc show dev "$dev" root 2>/dev/null | grep -q "htb 1:" && tc qdisc del dev "$dev" root; true"""
 
 
-class DelayNetwork(NetworkFault):
-    """Delay the packets between the gateway and one replica.
+class DelayNetwork(AllReplicas):
+    """Delay the packets between the gateway and the replicas of a model.
 
-    With netem each packet waits three seconds. A kernel without it gets a way of 6 kbit/s towards the engine, where
-    packets wait for those before them: a real delay, which grows with the load. No request may be lost or cut.
+    With netem each packet waits three seconds. A kernel without it gets a way of 14 kbit/s towards each engine, where
+    packets wait for those before them: a real delay, which grows with the load. All
+    replicas have it, as the gateway prefers those that answer soon. No request may be lost or cut.
     """
 
     expects: ClassVar[Expects | None] = Expects(
@@ -46,13 +48,17 @@ class DelayNetwork(NetworkFault):
         "network between gateway and engine adds",
     )  # fmt: skip
 
+    def left(self, ctx: Context) -> Iterable[Left]:
+        """All replicas go on, slowly."""
+        yield _pods.replicas_left(ctx, self.model(ctx), takes=0)
+
     def fault(self, ctx: Context) -> str:
         """Which way is slow."""
-        return f"packets from the gateway to {ctx.targets[0]} are delayed"
+        return f"packets from the gateway to {', '.join(map(str, ctx.targets))} are delayed"
 
     def verdict(self) -> str:
         """Send them through the slow class."""
-        return f"meta priority set {CLASS}"
+        return f"meta priority set {PRIORITY}"
 
     def on_host(self, ctx: Context, host: str, addresses: Sequence[str]) -> None:
         """Make the class; it delays nothing until packets are sent through it."""

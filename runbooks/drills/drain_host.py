@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.drills._hosts import real_host
 from runbooks.engine.model import Inputs as EngineInputs
-from runbooks.engine.model import Outcome, Target, step
+from runbooks.engine.model import Outcome, Target
 from runbooks.lib import clients, drain
 from runbooks.lib.drill.claims import Left
 from runbooks.lib.drill.model import Drill
@@ -51,11 +51,6 @@ class DrainHost(Drill):
     def fault(self, ctx: Context) -> str:
         """What is drained."""
         return f"{ctx.targets[0]} is drained"
-
-    @step("make the fault", undo="undo_fault", timeout=timedelta(minutes=6))
-    def break_it(self, ctx: Context) -> Outcome:
-        """Drain it; takes as long as a replica needs to start elsewhere."""
-        return super().break_it(ctx)
 
     def inject(self, ctx: Context) -> Outcome:
         """Drain it."""

@@ -1,4 +1,4 @@
-"""Lose half of the packets between the gateway and one replica."""
+"""Lose two of five packets between the gateway and one replica."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.drills._network import NetworkFault
-from runbooks.lib.drill.claims import Expects
+from runbooks.lib.drill.claims import Expects, Holds
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
 
-PERCENT = 50
-"""Packets that are lost; TCP hides less than a third of them behind a second of waiting."""
+PERCENT = 40
+"""Packets that are lost each way: two of three round trips fail, and TCP waits twice as long after each."""
 
 
 class LosePackets(NetworkFault):
-    """Lose half of the packets between the gateway and one replica.
+    """Lose two of five packets between the gateway and one replica.
 
-    TCP sends them again: answers are late, and none may be lost, cut or wrong.
+    TCP sends them again: answers are late, none may be lost or wrong. A few may be cut: the gateway gives up a
+    connection on which three probes in a row were not answered, and a stream cannot move to another.
     """
 
     expects: ClassVar[Expects | None] = Expects(
         "ModelLatencyHigh", timedelta(seconds=150), "serving/explain_latency", "network between gateway and engine adds"
     )
+    during: ClassVar[Holds] = Holds(cut=4)
+    after: ClassVar[Holds] = Holds(cut=2)
     tokens: ClassVar[int] = 48
 
     def fault(self, ctx: Context) -> str:

@@ -18,7 +18,8 @@ class StopApiServer(StopService):
         "ApiServerDown", SOON, "cluster/restore_control_plane", "kube-apiserver does not run"
     )
     lasts: ClassVar[timedelta] = timedelta(seconds=60)
-    needs_api: ClassVar[bool] = False
+    # Programs that end without an API server, such as kube-state-metrics, are started again later and later.
+    recovers_within: ClassVar[timedelta] = timedelta(minutes=5)
 
     class Inputs(EngineInputs):
         """Where."""

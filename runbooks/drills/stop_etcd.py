@@ -16,7 +16,6 @@ class StopEtcd(StopService):
     service: ClassVar[str] = "etcd"
     expects: ClassVar[Expects | None] = Expects("EtcdDown", SOON, "cluster/restore_control_plane", "etcd does not run")
     lasts: ClassVar[timedelta] = timedelta(seconds=30)
-    needs_api: ClassVar[bool] = False
 
     class Inputs(EngineInputs):
         """Where."""

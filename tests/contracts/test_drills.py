@@ -55,15 +55,12 @@ def test_a_drill_says_what_is_seen_of_it(command: str) -> None:
 
 @each_drill
 def test_a_drill_undoes_its_fault_and_looks_again(command: str) -> None:
-    """The fault has an undo, also where a drill has a step of its own for it, and the look is made twice."""
+    """Steps come in one order: a step of its own would come before the look and the load. The look is made twice."""
     steps = {step.name: step for step in _drill(command).steps()}
+    assert list(steps) == [step.name for step in Drill.steps()]
     assert steps["break_it"].undo == "undo_fault"
-    assert steps["break_it"].writes
     assert steps["look"].recheck
-    assert not steps["look"].writes
-    assert [name for name, step in steps.items() if step.writes] == ["break_it", "mend"] or command.endswith(
-        "drain_host"
-    )
+    assert [name for name, step in steps.items() if step.writes] == ["break_it", "mend"]
 
 
 @each_drill

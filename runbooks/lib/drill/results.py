@@ -6,12 +6,16 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog.alerts import ALERTS
 
 if TYPE_CHECKING:
     from runbooks.engine.result import Result
+
+LONGEST = 240
+"""Length of a reason on the page (count); the run's record has all of it."""
 
 
 def keep(file: Path, result: Result) -> None:
@@ -39,7 +43,7 @@ def _row(result: Result) -> dict[str, Any]:
     return {
         "at": datetime.now(UTC).strftime("%Y-%m-%d"),
         "result": "passed" if result.exit == 0 else result.exit.name.lower().replace("_", " "),
-        "reason": "" if result.exit == 0 else result.said,
+        "reason": "" if result.exit == 0 else shorten(result.said, LONGEST, placeholder=" …"),
         "alert": report.get("alert"),
         "seconds_to_alert": report.get("seconds_to_alert"),
         "seconds_to_recovered": report.get("seconds_to_recovered"),
@@ -55,7 +59,7 @@ def render(known: Mapping[str, Mapping[str, Any]]) -> str:
     lines = [
         "# Results",
         "",
-        "Written by `runbook drill --all --lab --yes --results RESULTS.json`; not edited by hand.",
+        "The last result of each drill, by `runbook drill … --results RESULTS.json`; `--all --lab --yes` makes all.",
         "",
         head + "|" + " --- |" * 9,
         *(_drill_line(name, row) for name, row in known.items()),
