@@ -96,7 +96,7 @@ def test_one_model_more(lab: Lab, apply: Apply) -> None:
     """A second real model answers as soon as the gateway sees its pod, and the first one answers throughout."""
 
     def add(spec: dict[str, Any]) -> None:
-        spec["models"]["tiny-2"] = dict(spec["models"]["tiny"])
+        spec["models"]["tiny-2"] = {**spec["models"]["tiny"], "replicas": 1}
 
     with streaming("tiny", "research") as traffic:
         apply(add)
