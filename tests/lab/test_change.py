@@ -39,10 +39,13 @@ def apply(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apply]
     def bring_up(change: Change) -> None:
         content = yaml.safe_load(stack_file.path().read_text())
         sections = {name.removeprefix("railwright:"): value for name, value in content["config"].items()}
+        # One of each is the harder case: nobody else answers meanwhile. Drills roll several under load.
+        sections["gateway"]["replicas"] = sections["models"]["tiny"]["replicas"] = 1
         change(sections)
         changed.write_text(yaml.safe_dump(content, sort_keys=False))
         pulumi("up", "--yes", "--skip-preview", "--stack=lab", f"--config-file={changed}")
 
+    bring_up(lambda spec: None)
     yield bring_up
     pulumi("up", "--yes", "--skip-preview", "--stack=lab")
     pulumi("preview", "--stack=lab", "--expect-no-changes")
@@ -96,7 +99,7 @@ def test_one_model_more(lab: Lab, apply: Apply) -> None:
     """A second real model answers as soon as the gateway sees its pod, and the first one answers throughout."""
 
     def add(spec: dict[str, Any]) -> None:
-        spec["models"]["tiny-2"] = {**spec["models"]["tiny"], "replicas": 1}
+        spec["models"]["tiny-2"] = dict(spec["models"]["tiny"])
 
     with streaming("tiny", "research") as traffic:
         apply(add)
