@@ -39,8 +39,8 @@ STACK_TOOLS = {"pulumi", PROVIDER}
 SIMULATED_TOOLS = {"etcd", "kubernetes", "kwok"} | STACK_TOOLS
 """Tools of a lab without a real node."""
 
-CRD = Path(__file__).parent / "fleet" / "nodepool.yaml"
-"""What a NodePool is."""
+CRDS = (Path(__file__).parent / "fleet" / "nodepool.yaml", paths.repo_root() / "infra/components/crds")
+"""What a NodePool is, and what the operator of monitoring reads."""
 
 
 def logs() -> Path:
@@ -86,12 +86,12 @@ class Up:
         yield Step("cluster", self._cluster, after=("tools",))
         if not self.simulated:
             yield Step("load images", load_images, after=("images", "cluster"))
-        yield Step("fleet", apply_crd, after=("cluster",))
+        yield Step("kinds", apply_crds, after=("cluster",))
 
     def _stack(self) -> Iterator[Step]:
         yield Step("stack", stack.init, stack.is_ready, after=("keys", "tools"))
         real = () if self.simulated else ("engine", "load images")
-        yield Step("pulumi up", partial(stack.up, simulated=self.simulated), after=("stack", "fleet", *real))
+        yield Step("pulumi up", partial(stack.up, simulated=self.simulated), after=("stack", "kinds", *real))
         if not self.simulated:
             yield Step("gateway certificate", gateway_certificate.apply, after=("pulumi up",))
             yield Step("first request", self._ask, after=("gateway certificate",))
@@ -181,17 +181,18 @@ def load_images(report: Report) -> str:
     return f"{said}, on {len(HOSTS)} hosts"
 
 
-def apply_crd(report: Report) -> str:
-    """Teach the API server what a NodePool is, and wait until it knows."""
+def apply_crds(report: Report) -> str:
+    """Teach the API server what a NodePool is and what the operator of monitoring reads, and wait until it knows."""
     kubectl = [str(paths.bin_dir() / "kubectl"), f"--kubeconfig={paths.state_dir() / 'kubeconfig'}"]
+    files = ["--recursive", *(f"--filename={path}" for path in CRDS)]
     for arguments in (
-        ["apply", "--server-side", "--force-conflicts", f"--filename={CRD}"],
-        ["wait", "--for=condition=Established", "--timeout=60s", f"--filename={CRD}"],
+        ["apply", "--server-side", "--force-conflicts", *files],
+        ["wait", "--for=condition=Established", "--timeout=60s", *files],
     ):
         done = subprocess.run([*kubectl, *arguments], capture_output=True, text=True, check=False)
         if done.returncode:
-            raise CheckError(f"fleet — {arguments[0]} failed: {done.stderr.strip()} — run `lab doctor`")
-    return "NodePool is known"
+            raise CheckError(f"kinds — {arguments[0]} failed: {done.stderr.strip()} — run `lab doctor`")
+    return "NodePool and the kinds of monitoring are known"
 
 
 def tell(report: Report, total: int) -> Callable[[Event], None]:

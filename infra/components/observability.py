@@ -18,9 +18,6 @@ from infra.plan.manifests.base import Manifest
 DEFINITIONS = Path(__file__).parent / "crds" / "prometheus-operator"
 """Definitions of what the operator reads, without the descriptions that only people read."""
 
-UNUSED = ("prometheusagents", "thanosrulers")
-"""Definitions that nothing of ours needs; the operator leaves out what has none."""
-
 LAST = ("Deployment", "DaemonSet")
 """Kinds that make pods, which start when all else is there."""
 
@@ -39,7 +36,7 @@ class Observability(pulumi.ComponentResource):
     def __init__(self, name: str, args: ObservabilityArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("railwright:monitoring:Observability", name, {}, opts)
         self._name = name
-        kinds = self._definitions() if _brings_operator(args.seen) else []
+        kinds = self._definitions() if _brings_definitions(args.seen) else []
         ground = self._create(observability.ground(args.seen), [])
         programs = observability.programs(args.plan, args.seen)
         pods = {part: manifest for part, manifest in programs.items() if manifest["kind"] in LAST}
@@ -58,13 +55,12 @@ class Observability(pulumi.ComponentResource):
         return [create(f"{self._name}-kind-{kind}", manifest, keep) for kind, manifest in _read()]
 
 
-def _brings_operator(seen: ObservabilityPlan) -> bool:
-    return seen.installs and seen.config.operator == "install"
+def _brings_definitions(seen: ObservabilityPlan) -> bool:
+    return seen.installs and "existing" not in (seen.config.operator, seen.config.definitions)
 
 
 def _read() -> Iterator[tuple[str, dict[str, Any]]]:
     # A megabyte of YAML: the loader in C takes a tenth of the time.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     for path in sorted(DEFINITIONS.glob("*.yaml")):
-        if path.stem not in UNUSED:
-            yield path.stem, yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506  safe, and written in C
+        yield path.stem, yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506  safe, and written in C

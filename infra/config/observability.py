@@ -186,7 +186,7 @@ class Defaults(Promise):
     share: Share = 0.99
 
 
-OWN = ("storage", "retention", "prometheus", "alertmanager", "remote_write", "operator", "images")
+OWN = ("storage", "retention", "prometheus", "alertmanager", "remote_write", "operator", "definitions", "images")
 """Keys that describe a Prometheus of our own."""
 
 
@@ -201,6 +201,9 @@ class Observability(Frozen):
     storage: Storage | None = None
     operator: Literal["install", "existing"] = "install"
     """``existing``: a prometheus-operator with its definitions is there and watches namespace ``monitoring``."""
+    definitions: Literal["install", "existing"] = "install"
+    """``existing``: others apply ``infra/components/crds``. Installed, their megabyte is part of the stack's state, and
+    every update takes twenty CPU seconds more."""
     prometheus: Prometheus = Prometheus()
     alertmanager: Alertmanager = Alertmanager()
     remote_write: RemoteWrite | None = None

@@ -54,9 +54,10 @@ def test_definitions_come_first_and_outlive_the_stack(record: Record) -> None:
     assert [item["name"] for item in custom if operator["name"] not in item["depends_on"]] == []
 
 
-def test_an_existing_operator_brings_its_own_definitions(record: Record) -> None:
+@pytest.mark.parametrize("owner", ["operator", "definitions"])
+def test_definitions_of_others_are_left_alone(record: Record, owner: str) -> None:
     """Two owners of one definition would undo each other's changes."""
-    found = kinds(of(record, {"storage": {"size_gib": 500}, "operator": "existing"}))
+    found = kinds(of(record, {"storage": {"size_gib": 500}, owner: "existing"}))
     assert found["CustomResourceDefinition"] == 0
     assert found["Prometheus"] == found["Alertmanager"] == 1
 
