@@ -118,13 +118,14 @@ def test_large_replicas_have_a_host_each(pods: dict[str, list[dict[str, Any]]]) 
 
 
 def test_the_real_engine_runs_with_no_privilege(pods: dict[str, list[dict[str, Any]]]) -> None:
-    """On the real node, as an unprivileged user, with nothing to write to but its volumes."""
-    (pod,) = pods["tiny"]
-    spec, container = pod["spec"], pod["spec"]["containers"][0]
-    assert spec["nodeName"] in {host.name for host in HOSTS}
-    assert spec["securityContext"]["runAsUser"] == spec["securityContext"]["runAsGroup"] == 10_001
-    assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    """On real hosts, as an unprivileged user, with nothing to write to but its volumes."""
+    assert pods["tiny"]
+    for spec in (pod["spec"] for pod in pods["tiny"]):
+        (container,) = spec["containers"]
+        assert spec["nodeName"] in {host.name for host in HOSTS}
+        assert spec["securityContext"]["runAsUser"] == spec["securityContext"]["runAsGroup"] == 10_001
+        assert container["securityContext"]["readOnlyRootFilesystem"] is True
+        assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
 
 
 def test_the_real_engine_is_what_its_pod_says(lab: Lab, pods: dict[str, list[dict[str, Any]]]) -> None:
@@ -194,7 +195,10 @@ def test_deployments_and_budgets_follow_the_free_gpus(lab: Lab, plan: Plan) -> N
         assert spec["strategy"]["rollingUpdate"] == roll
         assert spec["progressDeadlineSeconds"] > model.startup.budget
     budgets = get(lab, "poddisruptionbudgets", "--namespace=models")["items"]
-    assert {budget["metadata"]["name"]: budget["spec"]["minAvailable"] for budget in budgets} == {"llama-405b": 1}
+    assert {budget["metadata"]["name"]: budget["spec"]["minAvailable"] for budget in budgets} == {
+        "llama-405b": 1,
+        "tiny": 1,
+    }
 
 
 def forms(secret: str) -> Iterator[bytes]:
