@@ -20,6 +20,8 @@ from runbooks.lib.writing import Result as Ran
 from runbooks.lib.writing import may
 from tests.unit.runbooks.fake_services import Alertmanager, Gateway, History, Prometheus
 
+BEGAN = datetime.now(UTC)
+"""When the data of the tests were made; the clock of each test begins here."""
 TINY = "tiny-7fff55f7f4-jwx6m"
 DOOR = "gateway-85757d8bb-x4tcz"
 PLAN: Plan = Stack("lab").plan
@@ -28,7 +30,7 @@ HEALTHY = 'vllm:num_requests_running{model_name="tiny"} 0\nvllm:generation_token
 
 def stamp(ago: float) -> str:
     """A time some seconds ago, as the API writes it."""
-    return (datetime.now(UTC) - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (BEGAN - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def pod(name: str = TINY, *, ready: bool = True, age: float = 3600, host: str = "lab-0", **container: Any) -> Pod:
@@ -54,7 +56,7 @@ def pod(name: str = TINY, *, ready: bool = True, age: float = 3600, host: str = 
 def event(reason: str, name: str, message: str = "", *, ago: float = 30, kind: str = "Pod") -> Event:
     """An event of a pod."""
     namespace = "gateway" if name.startswith("gateway") else "models"
-    at = datetime.now(UTC) - timedelta(seconds=ago)
+    at = BEGAN - timedelta(seconds=ago)
     return Event(at, "Normal", reason, message, 1, kind, namespace, name, "kubelet")
 
 
