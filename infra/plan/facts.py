@@ -198,3 +198,8 @@ class Plan:
     def served(self) -> list[str]:
         """Names that clients may send as ``model``."""
         return [item.name for item in self.models]
+
+    @property
+    def real_models(self) -> list[ModelPlan]:
+        """Models whose pool is of real hosts, so that an engine runs and answers."""
+        return [item for item in self.models if not item.pool.simulated]

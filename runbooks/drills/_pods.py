@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     from runbooks.engine.context import Context
     from runbooks.lib.kubernetes.views import Pod
 
-ENGINE = "engine"
-"""Container of a model's pod that is the engine."""
-
 
 def real_model(ctx: Context, name: str) -> str:
     """The model to hurt: the one that was named, else the only one on real hosts.
@@ -23,7 +20,7 @@ def real_model(ctx: Context, name: str) -> str:
     Raises:
         ConfigError: it is not known, runs on simulated hosts only, or there are several.
     """
-    served = [model.name for model in clients.of(ctx).plan.models if not model.pool.simulated]
+    served = [model.name for model in clients.of(ctx).plan.real_models]
     if name and name not in served:
         raise ConfigError(f"model {name!r} — has no replica on a real host — choose one of {', '.join(served)}")
     if not name and len(served) != 1:
@@ -55,3 +52,10 @@ def replicas_left(ctx: Context, model: str, *, takes: int = 1, floor: int = 1) -
 def gateways_left(ctx: Context, *, takes: int = 1, floor: int = 1) -> Left:
     """Gateway pods that go on serving."""
     return Left("ready gateway pods", len(ready_gateways(ctx)), takes, floor)
+
+
+def delete_without_grace(ctx: Context) -> None:
+    """Delete the pod that is the target, and note which it was."""
+    target = ctx.targets[0]
+    ctx.record(pod=target.name)
+    clients.of(ctx).kube.pods.delete(target.namespace, target.name, grace=0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
+from runbooks.drills import _pods
 from runbooks.drills._engine import EngineFault
 from runbooks.drills._parts import SOON
 from runbooks.engine.model import Outcome
-from runbooks.lib import clients
 from runbooks.lib.drill.claims import Expects, Holds
 
 if TYPE_CHECKING:
@@ -36,7 +36,5 @@ class KillEnginePod(EngineFault):
 
     def inject(self, ctx: Context) -> Outcome:
         """Delete it."""
-        target = ctx.targets[0]
-        ctx.record(pod=target.name)
-        clients.of(ctx).kube.pods.delete(target.namespace, target.name, grace=0)
+        _pods.delete_without_grace(ctx)
         return Outcome.ok(self.fault(ctx))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from runbooks.drills import _pods
 from runbooks.drills._parts import SOON
 from runbooks.engine.model import Outcome, Target
-from runbooks.lib import clients
 from runbooks.lib.drill.claims import Holds, Left
 from runbooks.lib.drill.model import Drill
 
@@ -45,9 +44,7 @@ class KillGatewayPod(Drill):
 
     def inject(self, ctx: Context) -> Outcome:
         """Delete it."""
-        target = ctx.targets[0]
-        ctx.record(pod=target.name)
-        clients.of(ctx).kube.pods.delete(target.namespace, target.name, grace=0)
+        _pods.delete_without_grace(ctx)
         return Outcome.ok(self.fault(ctx))
 
     def heal(self, ctx: Context) -> Outcome:

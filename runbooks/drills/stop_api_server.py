@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import ClassVar
 
 from runbooks.drills._parts import SOON, StopService
-from runbooks.engine.model import Inputs as EngineInputs
 from runbooks.lib.drill.claims import Expects
 
 
@@ -20,8 +19,3 @@ class StopApiServer(StopService):
     lasts: ClassVar[timedelta] = timedelta(seconds=60)
     # Programs that end without an API server, such as kube-state-metrics, are started again later and later.
     recovers_within: ClassVar[timedelta] = timedelta(minutes=5)
-
-    class Inputs(EngineInputs):
-        """Where."""
-
-        host: str = "lab-0"

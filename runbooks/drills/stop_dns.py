@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import ClassVar
 
 from runbooks.drills._parts import SOON, StopService
-from runbooks.engine.model import Inputs as EngineInputs
 from runbooks.lib.drill.claims import Expects
 
 
@@ -18,8 +17,3 @@ class StopDns(StopService):
         "DnsDown", SOON, "cluster/restore_control_plane", "coredns does not run"
     )
     lasts: ClassVar[timedelta] = timedelta(seconds=20)
-
-    class Inputs(EngineInputs):
-        """Where."""
-
-        host: str = "lab-0"

@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import ClassVar
 
 from runbooks.drills._parts import SOON, StopService
-from runbooks.engine.model import Inputs as EngineInputs
 from runbooks.lib.drill.claims import Expects
 
 
@@ -16,8 +15,3 @@ class StopEtcd(StopService):
     service: ClassVar[str] = "etcd"
     expects: ClassVar[Expects | None] = Expects("EtcdDown", SOON, "cluster/restore_control_plane", "etcd does not run")
     lasts: ClassVar[timedelta] = timedelta(seconds=30)
-
-    class Inputs(EngineInputs):
-        """Where."""
-
-        host: str = "lab-0"

@@ -62,7 +62,7 @@ def series(plan: Plan) -> int:
     real = [pool for pool in plan.pools if not pool.simulated]
     hosts = sum(pool.pool.hosts for pool in real) * HOST_SERIES + sum(pool.gpus for pool in real) * GPU_SERIES
     simulated = sum(pool.pool.hosts for pool in plan.pools if pool.simulated) * SIMULATED_HOST_SERIES
-    replicas = sum(model.model.replicas for model in plan.models if not model.pool.simulated) * REPLICA_SERIES
+    replicas = sum(model.model.replicas for model in plan.real_models) * REPLICA_SERIES
     return hosts + simulated + replicas
 
 

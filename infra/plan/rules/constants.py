@@ -115,9 +115,8 @@ def _expected(plan: Plan, watched: ObservabilityPlan) -> Iterator[Row]:
     jobs = set(watched.jobs)
     for pool in plan.pools:
         yield from _of_pool(pool, jobs)
-    for model in plan.models:
-        if not model.pool.simulated:
-            yield {"metrics": "vllm", "model": model.name}, model.model.replicas
+    for model in plan.real_models:
+        yield {"metrics": "vllm", "model": model.name}, model.model.replicas
     yield {"metrics": "up", "job": "envoy"}, plan.gateway.gateway.replicas
     # Those of simulated hosts come through the job of the fleet, and engines are counted per model.
     told = {"vllm", "envoy"} | ({"dcgm-exporter"} if plan.target.simulates_gpus else set())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -31,13 +31,18 @@ class Holds:
     answered: int = 1
     """Smallest number of right answers: no answers prove nothing (count)."""
 
+    def beyond(self, figures: Figures, verdicts: Sequence[str], *, patience: int = 0) -> Iterator[str]:
+        """Which of these counts are above what is allowed, by more than ``patience`` requests."""
+        counts: dict[str, int] = dict(figures.counts.items())
+        for verdict in verdicts:
+            allowed, seen = getattr(self, verdict), counts.get(verdict, 0)
+            if allowed is not None and seen > allowed + patience:
+                yield f"{seen} requests {verdict}, {allowed} allowed"
+
     def broken(self, figures: Figures) -> Iterator[str]:
         """What the figures break, one sentence each."""
-        counts = {str(verdict): number for verdict, number in figures.counts.items()}
-        for verdict in (*FAILURES, "rejected"):
-            allowed, seen = getattr(self, verdict), counts.get(verdict, 0)
-            if allowed is not None and seen > allowed:
-                yield f"{seen} requests {verdict}, {allowed} allowed"
+        yield from self.beyond(figures, (*FAILURES, "rejected"))
+        counts: dict[str, int] = dict(figures.counts.items())
         right = counts.get("ok", 0) + counts.get("late", 0)
         if right < self.answered:
             yield f"{right} requests answered, at least {self.answered} wanted"

@@ -89,8 +89,5 @@ def abort_if(allowed: Holds, figures: Figures) -> None:
     Raises:
         CheckError: more than ``PATIENCE`` requests beyond the claim failed.
     """
-    counts = {str(verdict): number for verdict, number in figures.counts.items()}
-    for verdict in FAILURES:
-        limit, seen = getattr(allowed, verdict), counts.get(verdict, 0)
-        if limit is not None and seen > limit + PATIENCE:
-            raise CheckError(f"abort rule — {seen} requests {verdict}, {limit} allowed — the fault is undone")
+    if beyond := list(allowed.beyond(figures, FAILURES, patience=PATIENCE)):
+        raise CheckError(f"abort rule — {'; '.join(beyond)} — the fault is undone")

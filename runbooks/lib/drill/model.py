@@ -222,7 +222,7 @@ class Drill(Runbook):
         from runbooks.lib.traffic import LengthSpread, Profile, Segment, tenants_of
 
         c = clients.of(ctx)
-        served = [model.name for model in c.plan.models if not model.pool.simulated]
+        served = [model.name for model in c.plan.real_models]
         return Profile(
             url=c.gateway.url,
             models=dict.fromkeys(served, 1.0),

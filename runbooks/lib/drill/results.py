@@ -10,6 +10,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from infra.catalog.alerts import ALERTS
+from runbooks.lib.drill.claims import FAILURES
 
 if TYPE_CHECKING:
     from runbooks.engine.result import Result
@@ -48,7 +49,7 @@ def _row(result: Result) -> dict[str, Any]:
         "seconds_to_alert": report.get("seconds_to_alert"),
         "seconds_to_recovered": report.get("seconds_to_recovered"),
         "requests": sum(counts.values()),
-        "failed": sum(counts.get(verdict, 0) for verdict in ("lost", "cut", "wrong")),
+        "failed": sum(counts.get(verdict, 0) for verdict in FAILURES),
         "seconds": round(result.seconds),
     }
 
