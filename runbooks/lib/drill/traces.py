@@ -46,6 +46,9 @@ PASSING = (
 )
 """Names that differ between a pod and the one that takes its place."""
 
+_OF_HOST = re.compile(r"(?<=/)(kubelet|containerd)-\d+(?=/)")
+"""Folders of a host of the lab, where several hosts share one machine."""
+
 _VOLATILE = ("resourceVersion", "generation", "managedFields", "creationTimestamp", "uid", "selfLink")
 _BOOKKEEPING = (
     "deployment.kubernetes.io/",
@@ -67,12 +70,21 @@ class Traces:
     """Kind of trace → its name → its state; ``processes`` have their number as state."""
 
     def since(self, before: Traces) -> list[str]:
-        """What differs from an earlier look, one sentence each; empty when nothing was left behind."""
+        """What differs from an earlier look, one sentence each; empty when nothing was left behind.
+
+        What one host has less and another has more has moved, as pods do after a drain.
+        """
         return [
             said
             for kind in sorted({*self.things, *before.things})
-            for said in _differences(kind, before.things.get(kind, {}), self.things.get(kind, {}))
+            for name, said in _differences(kind, before.things.get(kind, {}), self.things.get(kind, {}))
+            if " " not in kind or self._total(kind, name) != before._total(kind, name)
         ]
+
+    def _total(self, kind: str, name: str) -> int:
+        """Number of a thing on all hosts; ``kind`` is that of one of them, such as ``lab-0 mounts``."""
+        what = kind.rsplit(maxsplit=1)[-1]
+        return sum(int(states.get(name, 0)) for of, states in self.things.items() if of.split()[-1] == what)
 
 
 def take(ctx: Context) -> Traces:
@@ -120,6 +132,7 @@ def _pods(ctx: Context) -> dict[str, str]:
 
 def named(text: str) -> str:
     """A line without the names that differ from one pod to the next."""
+    text = _OF_HOST.sub(r"\1", text)
     for pattern in PASSING:
         text = pattern.sub("*", text)
     return text.strip()
@@ -173,14 +186,15 @@ def _counted(lines: Iterable[str]) -> dict[str, str]:
     return {line: str(count) for line, count in Counter(lines).items()}
 
 
-def _differences(kind: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[str]:
+def _differences(kind: str, before: Mapping[str, str], after: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Names whose state is not the same, and the sentence about each."""
     for name in sorted({*before, *after}):
         was, is_ = before.get(name), after.get(name)
         if was == is_:
             continue
         if was is None:
-            yield f"{kind}: {name} is new"
+            yield name, f"{kind}: {name} is new"
         elif is_ is None:
-            yield f"{kind}: {name} is gone"
+            yield name, f"{kind}: {name} is gone"
         else:
-            yield f"{kind}: {name} changed" + (f" from {was} to {is_}" if was.isdigit() and is_.isdigit() else "")
+            yield name, f"{kind}: {name} changed" + (f" from {was} to {is_}" if was.isdigit() and is_.isdigit() else "")

@@ -106,3 +106,19 @@ def test_differences_are_sentences() -> None:
         "objects: d is new",
     ]  # fmt: skip
     assert before.since(before) == []
+
+
+def test_what_moves_with_a_pod_to_another_host_is_not_left_behind() -> None:
+    """After a drain of lab-1 its pods' mounts are on lab-0, in the folder of another kubelet; nothing is too many."""
+    kubelet = "tmpfs /lab/{}/pods/8b1f8d5e-4ac2-4a6b-9a6c-1f2e3d4c5b6a/data tmpfs rw 0 0"
+    (here,), (there,) = _mounts(kubelet.format("kubelet")), _mounts(kubelet.format("kubelet-1"))
+    assert here == there
+    before = Traces({"lab-0 mounts": {here: "3"}, "lab-1 mounts": {here: "1"}})
+    assert Traces({"lab-0 mounts": {here: "4"}, "lab-1 mounts": {}}).since(before) == []
+
+
+def test_what_is_more_on_all_hosts_together_is_left_behind_where_it_changed() -> None:
+    """A mount too many is told with its host; a thing of another kind with the same name does not make up for it."""
+    before = Traces({"lab-0 mounts": {"x": "1"}, "lab-1 mounts": {"x": "1"}, "lab-1 firewall": {"x": "2"}})
+    after = Traces({"lab-0 mounts": {"x": "2"}, "lab-1 mounts": {"x": "1"}, "lab-1 firewall": {"x": "1"}})
+    assert after.since(before) == ["lab-0 mounts: x changed from 1 to 2", "lab-1 firewall: x changed from 2 to 1"]
