@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test lint unit bench lock clean
+.PHONY: help up down test drill lint unit bench lock clean
 
 help: ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -18,6 +18,10 @@ down: $(VENV)/ready ## Stop the lab and leave nothing behind
 
 test: lint ## Everything that can be checked here; the lab must be up for its part
 	$(BIN)/pytest
+
+drill: $(VENV)/ready ## Every drill that the lab can have, then each once more with its engine killed; over an hour
+	$(BIN)/runbook drill --all --lab --yes --results RESULTS.json
+	$(BIN)/pytest -m long
 
 lint: $(VENV)/ready ## Formatting, lint, types, and which module may import which
 	$(BIN)/ruff format --check .

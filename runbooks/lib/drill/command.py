@@ -96,11 +96,16 @@ def chosen(args: argparse.Namespace) -> list[type[Drill]]:
             f"--short — known are: {', '.join(command.removeprefix('drills/') for command in known)}"
         )
     if args.name:
-        return list(_loaded(f"drills/{name.removeprefix('drills/')}" for name in args.name))
-    return [drill for drill in _loaded(known) if args.all or drill.is_short]
+        return list(loaded(f"drills/{name.removeprefix('drills/')}" for name in args.name))
+    return [drill for drill in loaded(known) if args.all or drill.is_short]
 
 
-def _loaded(names: Iterable[str]) -> Iterable[type[Drill]]:
+def loaded(names: Iterable[str]) -> Iterable[type[Drill]]:
+    """Classes of drills by command, such as ``drills/stop_dns``.
+
+    Raises:
+        ConfigError: names that are not known, all of them.
+    """
     found: list[type[Drill]] = []
     problems: list[str] = []
     for name in names:
