@@ -82,7 +82,7 @@ class Drill(Runbook):
             if said := left.refusal():
                 yield said
 
-    @step("look at the system as it is", writes=False, recheck=True, timeout=timedelta(minutes=4))
+    @step("look at the system as it is", writes=False, recheck=True, timeout=timedelta(minutes=7))
     def look(self, ctx: Context) -> Outcome:
         """Remember objects, processes, mounts, interfaces and firewall; at the end nothing may differ."""
         first = ctx.facts.get("look", {}).get("things")
@@ -91,9 +91,11 @@ class Drill(Runbook):
             ctx.until(lambda: health.at_rest(ctx), timeout=timedelta(minutes=3), every=2.0, what="pods leaving")
             return Outcome.ok("remembered", things=traces.take(ctx).things)
         before = traces.Traces(first)
-        # Pods that go take some seconds to be gone; what stays after that was left behind.
+        # Pods that go take some seconds to be gone; what stays after that was left behind. A run that was broken off
+        # has not waited until its pods are back.
+        patience = health.SETTLE_SECONDS if "recover" in ctx.facts else self.recovers_within.total_seconds()
         found: list[str] = ["not looked at"]
-        end = time.monotonic() + health.SETTLE_SECONDS
+        end = time.monotonic() + patience
         while found and time.monotonic() < end:
             found = traces.take(ctx).since(before)
             if found:
