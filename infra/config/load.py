@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from infra.config import stack_file
+from infra.config import attachments, stack_file
 from infra.config.keys import shared_values, unknown_models
 from infra.config.mistakes import closest, explain, nearest
 from infra.config.stack import SECTIONS, Spec, Stack
@@ -114,7 +114,11 @@ def parse(name: str, sections: Mapping[str, Any], root: Path) -> Spec:
     if stack is not None:
         problems += _references(stack, mistaken)
     has_lock, digests = _read_lock(stack, root, problems)
-    return Spec(name, stack, tuple(problems), frozenset(mistaken), str(root), digests, has_lock)
+    models = stack.models if stack else {}
+    architectures = attachments.architectures(models, root, problems)
+    evidence = attachments.evidence(models, root, problems)
+    found = frozenset(mistaken)
+    return Spec(name, stack, tuple(problems), found, str(root), digests, has_lock, architectures, evidence)
 
 
 def _as_meant(sections: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from infra.config.base import Duration, Frozen, Labels, Name
+from infra.config.formats import CacheFormat, Quantisation
+from infra.config.goal import Goal
 
 Positive = Annotated[int, Field(ge=1)]
 
@@ -75,8 +77,10 @@ class Model(Frozen):
     """One model behind one name, answered by equal replicas."""
 
     architecture: str
-    """A checkpoint the catalog knows, or any name together with ``shape``."""
+    """A checkpoint the catalog knows, or any name together with ``config`` or ``shape``."""
     shape: Shape | None = None
+    config: str | None = None
+    """Path of the checkpoint's own config.json or params.json; relative to the clone."""
     engine: Literal["vllm"] = "vllm"
     engine_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
     image: str
@@ -85,13 +89,30 @@ class Model(Frozen):
     replicas: Annotated[int, Field(ge=1, le=4096)]
     tensor_parallel: Annotated[int, Field(ge=1, le=72)] = 1
     """GPUs that share one copy of the weights (count)."""
+    pipeline_parallel: Annotated[int, Field(ge=1, le=16)] = 1
+    """Stages that hold some of the layers each (count)."""
+    data_parallel: Annotated[int, Field(ge=1, le=72)] = 1
+    """Ranks that answer requests of their own and share the experts (count)."""
+    expert_parallel: bool = False
+    """Whether a rank holds whole experts instead of a slice of each."""
     dtype: Literal["bfloat16"] = "bfloat16"
+    quantisation: Quantisation | None = None
+    """Format of the weights; left out, that of the checkpoint."""
+    kv_cache_dtype: CacheFormat = "auto"
+    evidence: str | None = None
+    """Path of the scores that allow a smaller format; relative to the clone."""
     max_model_len: Annotated[int, Field(ge=16)]
     """Longest prompt and answer together (tokens)."""
     concurrency: Annotated[int, Field(ge=1)] = 1
     """Requests of ``typical_len`` a replica must hold at once (count)."""
     typical_len: Annotated[int, Field(ge=16)] | None = None
     """Prompt and answer of a usual request (tokens); ``max_model_len`` when left out."""
+    goal: Goal | None = None
+    """What all replicas must hold together; left out, only what is certain to fail is told."""
+    max_num_seqs: Annotated[int, Field(ge=1)] | None = None
+    """Requests in one batch (count); left out, the plan chooses."""
+    max_num_batched_tokens: Annotated[int, Field(ge=1)] | None = None
+    """Tokens in one batch; left out, the plan chooses."""
     weights: Weights
     kv_cache_gib: Annotated[float, Field(gt=0)] | None = None
     """KV cache of an engine on CPUs (GiB); GPUs divide their own memory."""

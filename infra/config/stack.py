@@ -8,14 +8,17 @@ from typing import Any
 
 from pydantic import Field, SecretStr
 
+from infra.catalog.architecture import Architecture
 from infra.config.base import Frozen, Name
 from infra.config.cluster import Cluster
+from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
 from infra.config.images import Images
 from infra.config.keys import Key
 from infra.config.models import Model
 from infra.config.observability import Observability
-from infra.config.pools import Pool
+from infra.config.pools import BoardName, Pool
+from infra.config.prices import BoardPrice
 
 
 class Stack(Frozen):
@@ -28,6 +31,7 @@ class Stack(Frozen):
     keys: dict[Name, Key] = Field(default={})
     images: Images = Images()
     observability: Observability | None = None
+    prices: dict[BoardName, BoardPrice] = Field(default={})
 
 
 SECTIONS: Mapping[str, Any] = {name: info.annotation for name, info in Stack.model_fields.items()}
@@ -51,5 +55,9 @@ class Spec:
     """Digest of each image in the image lock."""
     has_lock: bool = False
     """Whether the image lock was there to read."""
+    architectures: Mapping[str, Architecture] = field(default_factory=dict)
+    """Of each model that names its own config file."""
+    evidence: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
+    """Scores of each model that names a file of them."""
     key_values: Mapping[str, SecretStr] = field(default_factory=dict)
     """Value of each key; empty where nothing needs them, as in ``infra plan``."""

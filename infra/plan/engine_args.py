@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from infra.plan.facts import ModelPlan
-from infra.plan.sizing import MAX_SEQS, batched_tokens
+from infra.plan.formats import made_at_load
+from infra.plan.layout import Layout
 from infra.units import GIB
 
 MODEL_PATH = "/models"
@@ -23,24 +24,35 @@ def command(plan: ModelPlan) -> list[str]:
 
 def arguments(plan: ModelPlan) -> list[str]:
     """Arguments after the command; figures of the plan are passed on, never left to defaults."""
-    model, gpu = plan.model, plan.pool.board.gpu
+    model = plan.model
     args = [
         MODEL_PATH,
         f"--served-model-name={plan.name}",
         f"--port={plan.engine.port}",
         f"--dtype={model.dtype}",
         f"--max-model-len={model.max_model_len}",
-        f"--max-num-seqs={MAX_SEQS}",
-        f"--max-num-batched-tokens={batched_tokens(plan.pool.board)}",
-        f"--tensor-parallel-size={model.tensor_parallel}",
+        f"--max-num-seqs={plan.max_seqs}",
+        f"--max-num-batched-tokens={plan.batched_tokens}",
+        *_parallelism(plan.layout),
         # Without it vLLM aborts running answers on SIGTERM.
         f"--shutdown-timeout={plan.shutdown.drain}",
     ]
-    if gpu:
-        args.append(f"--gpu-memory-utilization={plan.engine.utilisation}")
+    if made_at_load(model, plan.shape):
+        args.append(f"--quantization={plan.format.weights}")
+    if plan.format.cache != "auto":
+        args.append(f"--kv-cache-dtype={plan.format.cache}")
+    if plan.pool.board.gpu:
+        args.append(f"--gpu-memory-utilization={plan.utilisation}")
     if model.trust_remote_code:
         args.append("--trust-remote-code")
     return [*args, *model.engine_args]
+
+
+def _parallelism(layout: Layout) -> list[str]:
+    args = [f"--tensor-parallel-size={layout.tensor}"]
+    args += [f"--pipeline-parallel-size={layout.pipeline}"] if layout.pipeline > 1 else []
+    args += [f"--data-parallel-size={layout.data}"] if layout.data > 1 else []
+    return args + (["--enable-expert-parallel"] if layout.expert_parallel else [])
 
 
 def environment(plan: ModelPlan) -> dict[str, str]:

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from infra.catalog.architecture import Architecture
 from infra.catalog.boards import Board
 from infra.catalog.engines import Engine
-from infra.catalog.models import Architecture
+from infra.catalog.prices import Price
 from infra.catalog.targets import TargetFacts
+from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
 from infra.config.keys import Key
 from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import Pool
-from infra.plan.lifecycle import Rollover, Shutdown, Startup
+from infra.plan.cost import Cost
+from infra.plan.formats import Format
+from infra.plan.layout import Layout
+from infra.plan.lifecycle import Rollover, Shutdown
+from infra.plan.memory import Memory
 from infra.plan.placement import Placement
-from infra.plan.sizing import Memory
+from infra.plan.speed import Speed
+from infra.plan.startup import Startup
+
+if TYPE_CHECKING:
+    from infra.plan.choice import Choice
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,13 @@ class PoolPlan:
     pool: Pool
     board: Board
     target: TargetFacts
+    price: Price | None = None
+    """None: nobody says what it costs."""
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """What all its hosts cost, spares included; None when nobody says (US dollars)."""
+        return self.price.usd_per_gpu_hour * max(1, self.board.gpus) * self.pool.hosts if self.price else None
 
     @property
     def simulated(self) -> bool:
@@ -86,6 +104,10 @@ class ModelPlan:
     name: str
     model: Model
     shape: Architecture
+    layout: Layout
+    format: Format
+    scores: tuple[Evidence, ...]
+    """What that format scored on the user's tasks; empty when it needs no score or has none."""
     engine: Engine
     pool: PoolPlan
     image: str
@@ -94,6 +116,14 @@ class ModelPlan:
     """Folder of the weights on each host; empty when they lie on a claim."""
     engine_path: str
     """Folder of the engine on each host; empty when it is in the image."""
+    stored: int
+    """The checkpoint on disk (bytes)."""
+    utilisation: float
+    """Share of a GPU's memory that the engine asks for."""
+    max_seqs: int
+    """Requests in one batch of a rank (count)."""
+    batched_tokens: int
+    """Tokens in one batch of a rank."""
     memory: Memory
     pod_memory: PodMemory
     cpus: float
@@ -101,6 +131,12 @@ class ModelPlan:
     startup: Startup
     shutdown: Shutdown
     rollover: Rollover
+    speed: Speed | None = None
+    """Of one replica at the goal's load; None without a goal, or when it cannot be told."""
+    cost: Cost | None = None
+    """None: nobody says what its pool costs."""
+    choice: Choice | None = None
+    """The cheapest way to meet the goal; None without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +176,6 @@ class Objectives:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """What a pool costs."""
-
-    usd_per_gpu_hour: float
-    """One GPU, or one host of a pool without GPUs (US dollars per hour)."""
-
-
-@dataclass(frozen=True, slots=True)
 class ObservabilityPlan:
     """What is watched, by what, and against which promises."""
 
@@ -163,7 +191,7 @@ class ObservabilityPlan:
     objectives: Mapping[str, Objectives]
     """By model."""
     prices: Mapping[str, Price]
-    """By pool; a pool without price has no cost."""
+    """By pool, as far as the user said them; a pool without price has no cost."""
     runbook_base_url: str
     """A page is this, a slash and the alert's name with ``.md``."""
     external_labels: Mapping[str, str]

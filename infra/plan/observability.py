@@ -8,7 +8,7 @@ from infra.catalog.monitoring import PUBLISHED
 from infra.catalog.targets import TargetFacts
 from infra.config.observability import Observability, Promise
 from infra.config.stack import Spec, Stack
-from infra.plan.facts import Objectives, ObservabilityPlan, PoolPlan, Price
+from infra.plan.facts import Objectives, ObservabilityPlan, PoolPlan
 from infra.plan.images import with_digest
 
 NAMESPACE = "monitoring"
@@ -30,7 +30,8 @@ def observe(spec: Spec, stack: Stack, target: TargetFacts, pools: Iterable[PoolP
         retention=round(config.retention.total_seconds()),
         jobs=tuple(dict.fromkeys(_jobs(config, target, pools))),
         objectives={name: _objectives(config, config.models.get(name)) for name in stack.models},
-        prices={pool.name: Price(pool.pool.usd_per_gpu_hour) for pool in pools if pool.pool.usd_per_gpu_hour},
+        # A reference is nobody's bill, so no alert is made of it.
+        prices={pool.name: pool.price for pool in pools if pool.price and not pool.price.is_reference},
         runbook_base_url=config.runbook_base_url,
         external_labels={"cluster": stack.cluster.name, "stack": spec.name},
         images={part: _image(part, config, target, spec.digests) for part in _parts(config, pools)},

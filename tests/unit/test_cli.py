@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from infra.cli import main
+from infra.document.plan import DiffDocument, PlanDocument
 from tests.unit.plan.specs import STACK, changed
 
 REPO = Path(__file__).resolve().parents[2]
@@ -60,13 +61,14 @@ def test_values_that_look_like_markup_are_printed_as_they_are(
     assert "'[bold]roce[/]' is not allowed" in capsys.readouterr().out
 
 
-def test_json_is_data_all_the_way_down(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Parts of the spec are objects in it, not text; no value of a key is."""
+def test_json_is_what_its_schema_says(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing more and nothing less; no value of a key is in it."""
     main(["plan", _stack(tmp_path, {}), "--json"])
     text = capsys.readouterr().out
-    plan = json.loads(text)["plan"]
-    assert plan["models"][0]["model"]["max_model_len"] == 8192
-    assert plan["gateway"]["gateway"]["replicas"] == 2
+    plan = PlanDocument.model_validate_json(text)
+    assert (plan.models[0].options.max_len, plan.models[0].layout.gpus) == (8192, 1)
+    assert plan.gateway
+    assert plan.gateway.replicas == 2
     assert STACK["keys"]["team"]["secret"] not in text
 
 
@@ -98,3 +100,52 @@ def test_a_plan_needs_no_pulumi(tmp_path: Path) -> None:
     assert [
         name for name in modules if name.split(".")[0] in ("pulumi", "pulumi_kubernetes", "grpc", "kubernetes")
     ] == []
+
+
+def test_one_model_of_a_stack_has_a_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its memory as a bar, and what it holds."""
+    assert main(["plan", _stack(tmp_path, {}), "--model", "chat"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("chat: 2 replicas of 1 × h100, vllm 0.32.0 — holds\n█")
+
+
+def test_a_model_that_is_not_there_is_told_with_those_that_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line, and the names to choose from."""
+    assert main(["plan", _stack(tmp_path, {}), "--model", "chta"]) == 2
+    assert capsys.readouterr().err.endswith("choose one of chat\n")
+
+
+def test_two_stacks_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Figure by figure, with by how much; equal ones are left out."""
+    folder = tmp_path / "b"
+    folder.mkdir()
+    other = _stack(folder, {"models/chat/replicas": 4})
+    assert main(["plan", "--diff", _stack(tmp_path, {}), other]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["models.chat", "replicas", "2", "4", "+2", "(+100.0%)"] in lines
+    assert not any("weights" in line for line in lines)
+
+
+def test_a_difference_is_data_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As the schema says."""
+    stack = _stack(tmp_path, {})
+    main(["plan", "--diff", stack, stack, "--json"])
+    assert DiffDocument.model_validate_json(capsys.readouterr().out).changes == []
+
+
+def test_nothing_to_plan_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the three ways to ask."""
+    assert main(["plan"]) == 2
+    assert "give a STACKFILE, or --model and --gpu, or --diff A B" in capsys.readouterr().err
+
+
+def test_a_goal_shows_what_would_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cheapest way, the next one, and what binds."""
+    goal = {"prompt": 1024, "output": 1024, "concurrency": 64, "token_s": 0.1}
+    main(["plan", _stack(tmp_path, {"models/chat/goal": goal}), "--model", "chat"])
+    lines = {line[:15].strip(): line[16:].strip() for line in capsys.readouterr().out.splitlines()}
+    assert lines["load"].startswith("1,024 tokens in, 1,024 out, 32 at once on each replica")
+    assert "replicas: " in lines["would do"]
+    assert {"first token", "next token", "rate", "binds", "runner-up"} <= lines.keys()

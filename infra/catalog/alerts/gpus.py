@@ -11,9 +11,6 @@ _Alert = partial(Alert, level="gpu", runbook="gpu/replace_gpu")
 _WHERE = "GPU {{ $labels.gpu }} of {{ $labels.host }}"
 _CODES = "|".join(str(code) for code in SERIOUS)
 
-BOARD_WATTS = {"h100": 700, "h200": 700, "b200": 1_000, "b300": 1_100}
-"""Power limit of one GPU by its name (W). Source: NVIDIA/DCGM 4.6.0, nvvs/diag-skus.yaml.in (targeted_power)."""
-
 GPUS = (
     _Alert(
         "GpuLost", "page", hold="2m",

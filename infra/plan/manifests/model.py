@@ -9,7 +9,7 @@ from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, 
 from infra.plan.facts import ModelPlan
 from infra.plan.labels import GPU_TAINT, LEAF_LABEL, POOL_LABEL
 from infra.plan.manifests.base import Manifest, manifest
-from infra.units import MIB
+from infra.units import GIB, MIB
 
 NAMESPACE = "models"
 """Namespace of all models."""
@@ -102,9 +102,24 @@ def _annotations(plan: ModelPlan) -> dict[str, str]:
         "railwright.dev/teardown-seconds": str(plan.shutdown.teardown),
         "railwright.dev/longest-answer-seconds": str(plan.shutdown.longest_answer),
     }
+    if plan.pool.board.gpu:
+        notes |= _formats(plan)
     if plan.model.trust_remote_code:
         notes["railwright.dev/trust-remote-code-reason"] = plan.model.trust_remote_code
     return notes
+
+
+def _formats(plan: ModelPlan) -> dict[str, str]:
+    """What the policies on sizes go by, as the command line names neither checkpoint nor format."""
+    own = plan.model.config or plan.model.shape
+    weights = {"railwright.dev/weights-gib": f"{plan.memory.weights * plan.layout.gpus / GIB:.2f}"}
+    notes = weights if own else {"railwright.dev/checkpoint": plan.shape.name}
+    if plan.format.weights != "bf16":
+        notes["railwright.dev/quantisation"] = plan.format.weights
+    said = (
+        f"{score.task} {score.date}: lost {score.loss:.4g} of {score.allowed_loss:.4g} allowed" for score in plan.scores
+    )
+    return notes | ({"railwright.dev/evidence": "; ".join(said)} if plan.scores else {})
 
 
 def _pod(plan: ModelPlan) -> Manifest:
@@ -188,7 +203,7 @@ def _env(plan: ModelPlan) -> list[Manifest]:
 def _resources(plan: ModelPlan) -> Manifest:
     devices: dict[str, str] = {}
     if plan.pool.board.gpu:
-        devices["nvidia.com/gpu"] = str(plan.model.tensor_parallel)
+        devices["nvidia.com/gpu"] = str(plan.layout.gpus)
     if plan.model.rdma_devices:
         devices[plan.pool.target.rdma_resource] = str(plan.model.rdma_devices)
     memory = f"{plan.pod_memory.limit // MIB}Mi"

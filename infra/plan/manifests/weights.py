@@ -5,7 +5,6 @@ from __future__ import annotations
 from infra.plan.facts import ModelPlan
 from infra.plan.manifests.base import Manifest, manifest
 from infra.plan.manifests.model import NAMESPACE, USER_ID
-from infra.plan.sizing import BF16_BYTES
 from infra.units import GIB, ceil_div
 
 DOWNLOAD_SECRET = "huggingface"  # noqa: S105  the name of a Secret, not a secret
@@ -18,7 +17,7 @@ COMPILED_GIB = 50
 
 def claim(plan: ModelPlan) -> Manifest:
     """The shared claim: room for the weights and for compiled kernels."""
-    size_gib = ceil_div(plan.shape.parameters * BF16_BYTES, GIB) + COMPILED_GIB
+    size_gib = ceil_div(plan.stored, GIB) + COMPILED_GIB
     spec = {
         "accessModes": ["ReadWriteMany"],
         "storageClassName": plan.model.weights.storage_class,

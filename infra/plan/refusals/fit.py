@@ -1,4 +1,4 @@
-"""RW-101, 102 and 205: a model that its GPUs, its hosts or its pod cannot hold."""
+"""RW-101 and 205: a model that its GPUs, its hosts or its pod cannot hold."""
 
 from __future__ import annotations
 
@@ -6,34 +6,19 @@ from collections.abc import Iterator
 from math import ceil
 
 from infra.plan.facts import ModelPlan, Refusal
+from infra.plan.fitting import enough, usual_length
 from infra.plan.placement import POD_CPU_SHARE
-from infra.plan.ranks import enough, legal
-from infra.plan.sizing import MAX_SEQS
 from infra.units import GIB, gib
 
 
-def check(model: ModelPlan) -> Iterator[Refusal]:
-    """Yield what does not fit."""
-    ranks = list(_ranks(model))
-    yield from ranks or _memory(model)
-    yield from _place(model)
-    yield from _pod(model)
+def check(plan: ModelPlan) -> Iterator[Refusal]:
+    """Yield what its hosts or its pod cannot hold."""
+    yield from _place(plan)
+    yield from _pod(plan)
 
 
-def _ranks(plan: ModelPlan) -> Iterator[Refusal]:
-    board, ranks = plan.pool.board, plan.model.tensor_parallel
-    if board.gpu is None and ranks > 1:
-        yield _refuse(plan, "tensor_parallel", f"{ranks} ranks on board {board.name!r} without GPUs", "set it to 1")
-    elif board.gpu is not None and ranks > board.gpus:
-        found = f"{ranks} GPUs per replica, a host of pool {plan.pool.name!r} has {board.gpus} in one NVLink domain"
-        yield _refuse(plan, "tensor_parallel", found, f"set it to {legal(plan.shape, board.gpus)[-1]} or lower")
-    elif board.gpu is not None and ranks not in (allowed := legal(plan.shape, board.gpus)):
-        found = f"{ranks} ranks for {plan.shape.heads} attention heads and {plan.shape.kv_heads} key/value heads"
-        fix = f"set it to {enough(plan) or allowed[-1]}; allowed are {', '.join(map(str, allowed))}"
-        yield _refuse(plan, "tensor_parallel", found, fix, "RW-102")
-
-
-def _memory(plan: ModelPlan) -> Iterator[Refusal]:
+def check_memory(plan: ModelPlan) -> Iterator[Refusal]:
+    """Yield the first thing that the memory of its ranks cannot hold."""
     model, memory, shape = plan.model, plan.memory, plan.shape
     longest = memory.longest(shape.max_context)
     if model.max_model_len > shape.max_context:
@@ -49,18 +34,35 @@ def _memory(plan: ModelPlan) -> Iterator[Refusal]:
         )
         yield _refuse(plan, "tensor_parallel", found, _more_ranks(plan))
     elif longest < model.max_model_len:
-        found = f"one request of {model.max_model_len} tokens, the KV cache holds {memory.kv_tokens}"
+        found = f"one request of {model.max_model_len} tokens, the KV cache holds {longest} of one"
         fix = f"set it to {longest} or lower, or {_more_ranks(plan)}" if longest else _more_ranks(plan)
         yield _refuse(plan, "max_model_len", found, fix)
-    elif model.concurrency > MAX_SEQS:
-        found = f"{model.concurrency} requests at once, the engine runs {MAX_SEQS} in one batch"
-        fix = f"set it to {MAX_SEQS} or lower, and raise models.{plan.name}.replicas"
+    else:
+        yield from _at_once(plan)
+
+
+def _at_once(plan: ModelPlan) -> Iterator[Refusal]:
+    model, ranks = plan.model, plan.layout.data
+    held = plan.memory.pool.requests(usual_length(plan)) * ranks if plan.memory.pool else 0
+    most = plan.max_seqs * ranks
+    if model.concurrency > most:
+        found = f"{model.concurrency} requests at once, the engine runs {most} in one batch"
+        yield _refuse(plan, "concurrency", found, f"set it to {most} or lower, and raise models.{plan.name}.replicas")
+    elif held < model.concurrency:
+        length = usual_length(plan)
+        found = f"{model.concurrency} requests of {length} tokens, the KV cache holds {held} of them"
+        fix = f"set it to {held} or lower, or {_more_ranks(plan, f'raise models.{plan.name}.replicas')}"
         yield _refuse(plan, "concurrency", found, fix)
-    elif memory.concurrency(_typical(plan)) < model.concurrency:
-        found = f"{model.concurrency} requests of {_typical(plan)} tokens, the KV cache holds {memory.kv_tokens}"
-        most = memory.concurrency(_typical(plan))
-        fix = f"set it to {most} or lower, or {_more_ranks(plan, f'raise models.{plan.name}.replicas')}"
-        yield _refuse(plan, "concurrency", found, fix)
+    if model.goal and plan.memory.pool:
+        yield from _goal(plan, plan.memory.pool.requests(model.goal.length) * ranks, model.goal.concurrency)
+
+
+def _goal(plan: ModelPlan, held: int, wanted: int) -> Iterator[Refusal]:
+    """Yield a goal beyond what all caches hold together; slower than wished is no refusal, as it is not certain."""
+    if held * plan.model.replicas < wanted:
+        found = f"{wanted} requests at once, {plan.model.replicas} replicas hold {held} each"
+        fix = f"set models.{plan.name}.replicas to {-(-wanted // held)}" if held else _more_ranks(plan)
+        yield _refuse(plan, "goal.concurrency", found, fix)
 
 
 def _place(plan: ModelPlan) -> Iterator[Refusal]:
@@ -88,10 +90,6 @@ def _pod(plan: ModelPlan) -> Iterator[Refusal]:
     elif plan.pod_memory.limit > host:
         found = f"{gib(plan.pod_memory.limit)} per pod, a host of pool {plan.pool.name!r} has {gib(host)}"
         yield _refuse(plan, "memory_gib", found, "choose a smaller model or a pool with more memory", "RW-205")
-
-
-def _typical(plan: ModelPlan) -> int:
-    return plan.model.typical_len or plan.model.max_model_len
 
 
 def _more_ranks(plan: ModelPlan, otherwise: str = "use a pool whose GPUs have more memory") -> str:

@@ -17,7 +17,12 @@ _REMOTE_CODE = ("--trust-remote-code", "--trust_remote_code")
 """Spellings of the flag that runs code from a checkpoint. Source: vLLM's argument parser takes both."""
 
 
-_SHORT = {"-tp": "--tensor-parallel-size"}
+_SHORT = {
+    "-tp": "--tensor-parallel-size",
+    "-pp": "--pipeline-parallel-size",
+    "-dp": "--data-parallel-size",
+    "-q": "--quantization",
+}
 """Short spellings of what the plan sets. Source: vLLM's argument parser."""
 
 

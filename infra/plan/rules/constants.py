@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from infra.catalog.alerts.gpus import BOARD_WATTS
 from infra.catalog.recordings.slo import TIMED
 from infra.catalog.settings import SETTINGS
 from infra.plan.facts import ModelPlan, ObservabilityPlan, Plan, PoolPlan
@@ -44,7 +43,7 @@ def _of_pools(plan: Plan) -> dict[str, Iterable[Row]]:
         "gpus_per_host:count": [({"pool": pool.name}, pool.board.gpus) for pool in pools if pool.board.gpu],
         "rails_per_host:count": [({"pool": pool.name}, pool.rdma_devices) for pool in pools if pool.rdma_devices],
         "gpu_power_watts:limit": [
-            ({"pool": pool.name}, BOARD_WATTS[pool.board.gpu.name]) for pool in pools if pool.board.gpu
+            ({"pool": pool.name}, pool.board.gpu.power_w) for pool in pools if pool.board.gpu
         ],
         # The lab's clock is that of the machine under it.
         "clock_kept:bool": [({"pool": pool.name}, 1) for pool in pools if not plan.target.simulates_gpus],
@@ -100,7 +99,7 @@ def _prices(plan: Plan, watched: ObservabilityPlan) -> Iterator[Row]:
 def _paid(model: ModelPlan) -> int:
     """GPUs that a model holds, or the hosts it runs on where there are none (count)."""
     if model.pool.board.gpu:
-        return model.model.replicas * model.model.tensor_parallel
+        return model.model.replicas * model.layout.gpus
     return max(1, model.placement.hosts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from infra.units import duration
+from policies.engine import flags, runs_vllm
 from policies.field import NUMBER, Field, Finding, settle
 from policies.resource import POD_TYPES, Resource, annotation, pods, words
 
@@ -114,18 +115,7 @@ def _grace(pod: Field) -> tuple[Field, float]:
 
 def _told(container: Field) -> str | None:
     """Drain that vLLM is really told to make; None when the container does not run vLLM."""
-    given = words(container)
-    programs = [word.rpartition("/")[2] for word in given]
-    image = str(container["image"].value or "").partition("@")[0].rpartition("/")[2]
-    entrypoint = container["command"].value is None and image.startswith("vllm")
-    if not entrypoint and "vllm" not in programs and not any(name.startswith("vllm.entrypoints") for name in programs):
-        return None
-    told = "0"
-    for at, word in enumerate(given):
-        flag, equals, value = word.partition("=")
-        if flag.replace("_", "-") == "--shutdown-timeout":
-            told = value if equals else (given[at + 1] if at + 1 < len(given) else "")
-    return told
+    return flags(container).get("--shutdown-timeout", "0") if runs_vllm(container) else None
 
 
 def _pause(container: Field, stated: Stated) -> float | None:

@@ -6,11 +6,10 @@ import pytest
 
 from infra.catalog.boards import BOARDS
 from infra.catalog.engines import ENGINES, engine_for
-from infra.catalog.models import ARCHITECTURES
 from infra.catalog.targets import TARGETS
 
 
-@pytest.mark.parametrize("table", [BOARDS, ARCHITECTURES, TARGETS], ids=["boards", "architectures", "targets"])
+@pytest.mark.parametrize("table", [BOARDS, TARGETS], ids=["boards", "targets"])
 def test_rows_are_found_by_their_own_name(table: dict[str, object]) -> None:
     """No row hides another of the same name."""
     assert [getattr(row, "name", None) for row in table.values()] == list(table)
@@ -29,9 +28,3 @@ def test_a_version_before_the_oldest_row_has_no_rules(name: str) -> None:
     major, minor = ENGINES[name][-1].since
     assert engine_for(name, (major, minor - 1)) is None
     assert engine_for(name, (major, minor)) is ENGINES[name][-1]
-
-
-def test_eight_bit_caches_take_half() -> None:
-    """Bytes of a cached token follow the bytes of a value."""
-    row = ARCHITECTURES["meta-llama/Llama-3.1-8B-Instruct"]
-    assert row.kv_bytes_per_token(1) * 2 == row.kv_bytes_per_token(2)

@@ -32,7 +32,7 @@ def test_five_mistakes_of_five_kinds_get_five_messages() -> None:
         "models/second": second,
     }
     assert sorted(all_said(changes)) == [
-        "RW-101 models.second.tensor_parallel: 16 GPUs per replica, a host of pool 'gpus' has 8 in one NVLink domain; "
+        "RW-104 models.second.tensor_parallel: 16 GPUs per replica, a host of pool 'gpus' has 8 in one NVLink domain; "
         "set it to 8 or lower",
         "gateway.drian: no such key; did you mean 'drain'?",
         "keys.team.tenant: missing; add it",

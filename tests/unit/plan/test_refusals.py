@@ -14,7 +14,10 @@ from infra.plan.build import accepted
 from tests.unit.plan.specs import LAB, NOWHERE, STACK, changed, plan_of
 
 ROWS: dict[str, list[dict[str, Any]]] = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text())
-IDS = ("RW-101", "RW-201", "RW-202", "RW-203", "RW-204", "RW-205", "RW-301", "RW-402", "RW-501", "RW-601", "RW-602")
+IDS = (
+    *("RW-101", "RW-102", "RW-103", "RW-104"),
+    *("RW-201", "RW-202", "RW-203", "RW-204", "RW-205", "RW-301", "RW-402", "RW-501", "RW-601", "RW-602"),
+)
 
 refused = pytest.mark.parametrize("row", ROWS["refused"], ids=lambda row: f"{row['id']} {row['symptom']}")
 refused_in_the_lab = pytest.mark.parametrize("row", ROWS["refused_in_the_lab"], ids=lambda row: row["symptom"])

@@ -1,0 +1,63 @@
+"""Files that models name: a checkpoint's own config, and the scores that allow a smaller format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from infra.catalog.architecture import Architecture
+from infra.config.evidence import Evidence
+from infra.config.mistakes import explain
+from infra.config.models import Model
+from infra.errors import ConfigError, Unknown
+
+Scores = tuple[Evidence, ...]
+
+
+def architectures(models: Mapping[str, Model], root: Path, problems: list[str]) -> dict[str, Architecture]:
+    """Read the ``config.json`` or ``params.json`` that models name: model to architecture."""
+    found: dict[str, Architecture] = {}
+    for name, model in models.items():
+        if model.config is None:
+            continue
+        key = f"models.{name}.config"
+        try:
+            found[name] = _architecture(model.architecture, root / model.config)
+        except ConfigError as error:
+            problems += [f"{key}: {problem}" for problem in error.problems]
+        except Unknown as error:
+            problems.append(f"{key}: {error}")
+    return found
+
+
+def evidence(models: Mapping[str, Model], root: Path, problems: list[str]) -> dict[str, Scores]:
+    """Read the scores that models name: model to scores."""
+    found: dict[str, Scores] = {}
+    for name, model in models.items():
+        if model.evidence is None:
+            continue
+        key = f"models.{name}.evidence"
+        try:
+            written: Any = yaml.safe_load((root / model.evidence).read_text(encoding="utf-8"))
+            found[name] = tuple(TypeAdapter(list[Evidence]).validate_python(written))
+        except ValidationError as error:
+            problems += [f"{model.evidence}: {said}" for said in explain(error, list[Evidence], (key,))]
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            problems.append(f"{key}: {model.evidence!r} {_unread(error)}")
+    return found
+
+
+def _architecture(name: str, path: Path) -> Architecture:
+    from infra.catalog.configs import read_file
+
+    return read_file(path, name=name)
+
+
+def _unread(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"cannot be read ({error.strerror}); name a file, relative to the clone"
+    return f"is not YAML or JSON: {' '.join(str(error).split())}; write it as UTF-8 text"

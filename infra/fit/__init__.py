@@ -1,0 +1,1 @@
+"""Start-up logs of engines, held against the plan."""

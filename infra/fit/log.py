@@ -1,0 +1,145 @@
+"""A start-up log, read: which engine, how it was started, what each rank said, and what stopped it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from infra.errors import Unknown
+from infra.fit.settings import Settings, settings
+from infra.fit.wording import WORDINGS, Wording
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_RANK = re.compile(
+    r"\(Worker_(?P<worker>(?:[A-Z]+\d+_?)+)|\(VllmWorker rank=(?P<rank>\d+)|\((?P<process>VllmWorkerProcess pid=\d+)"
+    r"|\((?P<ray>RayWorkerWrapper pid=\d+)|\(EngineCore_(?P<core>DP\d+)|\[(?P<nvidia>RANK \d+)\]"
+    r"|\bRank (?P<loads>\d+) uses|\[gpu_id=(?P<gpu>\d+)\]|\d\d:\d\d:\d\d (?P<sglang>(?:[A-Z]+\d+ ?)+)\]"
+)
+_STARTS = ("non-default args", "args: Namespace(", "server_args=ServerArgs(")
+"""The line with which one start of an engine begins, where it prints one."""
+
+LARGEST = frozenset({"weights", "activation", "non_torch", "graphs", "graphs_estimated", "load", "engine"})
+"""Figures of which the largest rank counts; of all others the smallest does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A line with which the engine gave up."""
+
+    what: str
+    line: str
+    """As the engine wrote it, without its prefix."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartLog:
+    """One start of an engine."""
+
+    engine: str
+    """As the catalog names it."""
+    settings: Settings
+    ranks: Mapping[str, Mapping[str, float]]
+    """Figures of each rank that wrote some, in bytes, seconds and counts; the empty name stands for a single one."""
+    failures: tuple[Failure, ...]
+    starts: int
+    """Starts that the file holds (count); the last one that says something was read."""
+
+    def figure(self, name: str) -> float | None:
+        """One figure over all ranks: the tightest one; None when no rank said it."""
+        values = [figures[name] for figures in self.ranks.values() if name in figures]
+        if not values:
+            return None
+        return max(values) if name in LARGEST else min(values)
+
+    @property
+    def workers(self) -> int:
+        """Ranks that said what their weights take (count)."""
+        return sum("weights" in figures for figures in self.ranks.values())
+
+
+def read(text: str) -> StartLog:
+    """Read a log.
+
+    Raises:
+        Unknown: it has no line that any engine we know writes with a figure.
+    """
+    lines = [_COLOUR.sub("", line).rstrip() for line in text.splitlines()]
+    starts = list(_starts(lines))
+    for start in reversed(starts):
+        if log := _read(start, len(starts)):
+            return log
+    if not any(lines):
+        raise Unknown("the log — is empty — the whole output of an engine's start is needed — give that")
+    raise Unknown(
+        f"the log — has no figure in {len(lines):,} lines — lines of {', '.join(WORDINGS)} about weights, cache or "
+        "graphs are needed — give the output from the engine's first line, at log level INFO"
+    )
+
+
+def _starts(lines: list[str]) -> Iterator[list[str]]:
+    """Cut a file into the starts that it holds; what precedes the first one, such as a banner, belongs to it."""
+    begins = [number for number, line in enumerate(lines) if any(mark in line for mark in _STARTS)]
+    edges = [0, *begins[1:], len(lines)]
+    for first, last in pairwise(edges):
+        yield lines[first:last]
+
+
+def _read(lines: list[str], starts: int) -> StartLog | None:
+    read = {engine: _figures(lines, wordings) for engine, wordings in WORDINGS.items()}
+    said = Counter({engine: sum(len(figures) for figures in ranks.values()) for engine, (ranks, _) in read.items()})
+    engine, count = said.most_common(1)[0]
+    ranks, failures = read[engine]
+    if not count and not failures:
+        return None
+    whole = {rank: derived(figures) for rank, figures in ranks.items()}
+    return StartLog(engine, settings(lines), whole, failures, starts)
+
+
+def _figures(
+    lines: Iterable[str], wordings: Iterable[Wording]
+) -> tuple[dict[str, dict[str, float]], tuple[Failure, ...]]:
+    ranks: dict[str, dict[str, float]] = {}
+    failures: dict[str, Failure] = {}
+    wordings = tuple(wordings)
+    for line in lines:
+        for wording in wordings:
+            figures = wording.figures(line)
+            if figures is None:
+                continue
+            rank = ranks.setdefault(_rank(line), {})
+            for name, value in figures.items():
+                rank[name] = rank.get(name, 0) + value if name in wording.adds else value
+            if wording.failure:
+                failures[wording.failure] = Failure(wording.failure, _message(line, wording.mark))
+    return {name: figures for name, figures in ranks.items() if figures}, tuple(failures.values())
+
+
+def _rank(line: str) -> str:
+    found = _RANK.search(line)
+    return "" if found is None else next(text for text in found.groups() if text).strip()
+
+
+def _message(line: str, mark: str) -> str:
+    """The sentence of a line, from the name of the error on where it has one."""
+    error = re.search(r"\b\w*Error: ", line)
+    return line[error.end() if error else line.index(mark) :]
+
+
+def derived(figures: Mapping[str, float]) -> dict[str, float]:
+    """Complete the figures of one rank by what follows from them."""
+    full = dict(figures)
+    if "keys" in full:
+        full["pool"] = full.get("pool", full["keys"] + full["values"])
+    if "full_tokens" in full:
+        full["tokens"] = full["full_tokens"]
+    if "consumed" in full and "weights" in full:
+        full["non_torch"] = full["consumed"] - full["weights"]
+    if "activation_graphs" in full:
+        counted = full.get("graphs_estimated", 0.0) if "utilisation_before" in full else 0.0
+        full["activation"] = full["activation_graphs"] - counted
+    if "usable" not in full and {"total", "utilisation"} <= full.keys():
+        full["usable"] = full["total"] * full["utilisation"]
+    return full

@@ -1,0 +1,148 @@
+"""The prediction: costs of a load, what the engine makes of the GPU, and how far measurements of the kind lay off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from infra.catalog import collectives, efficiencies
+from infra.catalog.architecture import Architecture
+from infra.catalog.efficiencies import Efficiency, Fit, Kind
+from infra.catalog.engines import Engine
+from infra.catalog.gpus import Gpu
+from infra.catalog.quantisations import quantisation
+from infra.errors import ConfigError
+from infra.plan.layout import Layout
+from infra.plan.speed.costs import Batch, Costs, Model
+from infra.plan.speed.result import Band, Bound, Load, Speed
+from infra.plan.speed.shares import Machine
+from infra.plan.speed.times import compute_s, links_s, memory_s, times
+
+KV_BYTES = {"fp8": 1.0, "fp8_e4m3": 1.0, "fp8_e5m2": 1.0, "nvfp4": 9 / 16}
+"""Bytes of one cached value; 2 for what is not named. Source: vllm 0.32.0 config/cache.py; nvfp4 with its scales."""
+
+
+def predict(
+    architecture: Architecture,
+    layout: Layout,
+    gpu: Gpu,
+    engine: Engine,
+    form: str,
+    load: Load,
+    *,
+    kv_dtype: str = "auto",
+) -> Speed:
+    """Predict the speed of one replica under a load.
+
+    Args:
+        architecture: what is served.
+        layout: how its GPUs share it.
+        gpu: each of them.
+        engine: what serves it.
+        form: format of the weights, as ``infra.catalog.quantisations`` names it.
+        load: requests that it answers.
+        kv_dtype: format of cached keys and values.
+    Raises:
+        ConfigError: a load without tokens or requests, or an unknown format.
+    """
+    return predictor(architecture, layout, gpu, engine, form, kv_dtype=kv_dtype)(load)
+
+
+def predictor(
+    architecture: Architecture, layout: Layout, gpu: Gpu, engine: Engine, form: str, *, kv_dtype: str = "auto"
+) -> Callable[[Load], Speed]:
+    """Sum a model up once, and predict any number of loads; arguments as for ``predict``."""
+    fit = efficiencies.published()
+    machine = Machine(layout, gpu, quantisation(form), KV_BYTES.get(kv_dtype or "auto", 2.0))
+    model = Model(architecture, machine)
+    kind: Kind = "mixture" if any(layer.experts for layer in architecture.layers) else "dense"
+    fixed = tuple(_outside(fit, kind, engine.name, machine))
+    made = fit.efficiency(kind, engine.name, gpu)
+    basis = _basis(fit, engine.name, gpu)
+
+    def at(load: Load) -> Speed:
+        _check(load)
+        prompt, step = costs_of(model, load)
+        others = requests_of(layout, load) - 1
+        first, between = times(
+            prompt, step, made, requests=others + 1, others=others / layout.pipeline, output=load.output
+        )
+        extrapolated = (*fixed, *_beyond(fit, layout, load))
+        bands = fit.band(kind, engine.name, gpu, is_extrapolated=bool(extrapolated))
+        rate = load.concurrency * load.output / (first + (load.output - 1) * between)
+        return Speed(
+            ttft_s=first,
+            tpot_s=between,
+            tokens_per_s=rate,
+            tokens_per_s_per_gpu=rate / layout.gpus,
+            ttft_band=Band(bands.ttft.least, bands.ttft.most),
+            band=Band(bands.tpot.least, bands.tpot.most),
+            basis=basis,
+            extrapolated=extrapolated,
+            bound=_bound(step, made),
+        )
+
+    return at
+
+
+def requests_of(layout: Layout, load: Load) -> float:
+    """Requests that share a data-parallel rank (count)."""
+    return max(1.0, load.concurrency / layout.data)
+
+
+def costs_of(model: Model, load: Load) -> tuple[Costs, Costs]:
+    """Cost of reading a prompt on every data-parallel rank, and of writing one token of every request."""
+    layout = model.machine.layout
+    # Each pipeline stage works on a part of the requests while the others work on theirs.
+    requests = max(1.0, requests_of(layout, load) / layout.pipeline) * layout.data
+    prompt = Batch(layout.data, load.prompt, load.prompt / 2, is_prompt=True)
+    return model.costs(prompt), model.costs(Batch(requests, 1, load.prompt + load.output / 2, is_prompt=False))
+
+
+def _check(load: Load) -> None:
+    for name, value in (("prompt", load.prompt), ("output", load.output), ("concurrency", load.concurrency)):
+        if value < 1:
+            raise ConfigError(f"load: {name} {value!r} — must be at least 1; set it to what is expected in service")
+
+
+def _outside(fit: Fit, kind: Kind, engine: str, machine: Machine) -> Iterator[str]:
+    """Yield what of a machine no measurement covers."""
+    layout, gpu, form = machine.layout, machine.gpu, machine.form
+    if efficiencies.pair(engine, gpu) not in fit.rows:
+        yield efficiencies.pair(engine, gpu)
+    if form.name not in fit.formats[kind]:
+        yield f"format {form.name}"
+    if layout.pipeline > 1:
+        yield f"pipeline parallel {layout.pipeline}"
+    for name, ranks in (("tensor", layout.tensor), ("data", layout.data)):
+        if not fit.ranges[name].holds(ranks):
+            yield f"{name} parallel {ranks}"
+    if not collectives.is_measured(gpu, "all_reduce", layout.tensor):
+        yield f"links of {layout.tensor} {gpu.name}"
+
+
+def _beyond(fit: Fit, layout: Layout, load: Load) -> Iterator[str]:
+    """Yield what of a load lies outside of the measured spans."""
+    for name, value in (
+        ("prompt", load.prompt),
+        ("output", load.output),
+        ("concurrency", requests_of(layout, load)),
+    ):
+        if not fit.ranges[name].holds(value):
+            yield f"{name} {value:g}"
+
+
+def _basis(fit: Fit, engine: str, gpu: Gpu) -> str:
+    level = efficiencies.pair(engine, gpu)
+    if level in fit.rows:
+        return f"{fit.rows[level]} rows of {level} ({', '.join(fit.models[level])}), {fit.date}"
+    return f"{sum(fit.rows.values())} rows of other engines and GPUs, {fit.date}"
+
+
+def _bound(step: Costs, made: Efficiency) -> Bound:
+    """Which resource takes the largest part of writing a token."""
+    parts: dict[Bound, float] = {
+        "memory": memory_s(step, made) + step.cache / made.cache_bandwidth,
+        "compute": compute_s(step, made),
+        "links": links_s(step, made),
+    }
+    return max(parts, key=lambda name: parts[name])

@@ -1,0 +1,1 @@
+"""A report with plots on the models of a plan, in Markdown."""

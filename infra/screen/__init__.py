@@ -1,0 +1,1 @@
+"""What the plan says, for people."""

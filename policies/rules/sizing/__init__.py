@@ -1,0 +1,1 @@
+"""Models that their GPUs cannot hold, cannot share or cannot compute."""

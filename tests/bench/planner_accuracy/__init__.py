@@ -1,0 +1,1 @@
+"""How right the planner is, measured on public logs and benchmarks."""
