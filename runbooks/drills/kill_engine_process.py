@@ -23,8 +23,8 @@ class KillEngineProcess(EngineFault):
 
     expects: ClassVar[Expects | None] = Expects("StreamsCut", SOON, "serving/explain_errors", "cut|replica")
     during: ClassVar[Holds] = Holds(cut=10)
-    tokens: ClassVar[int] = 500
-    rate: ClassVar[float] = 1.5
+    tokens: ClassVar[int] = 400
+    rate: ClassVar[float] = 1.0
 
     def fault(self, ctx: Context) -> str:
         """Which process dies."""
