@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 class KillEngineProcess(EngineFault):
     """Kill the engine process with signal 9: its container starts again.
 
-    Answers that it is writing are cut; the long ones here make sure that there are some.
+    Answers that it is writing are cut; those of this drill take seconds, so that each replica always writes several.
     """
 
     expects: ClassVar[Expects | None] = Expects("StreamsCut", SOON, "serving/explain_errors", "cut|replica")
     during: ClassVar[Holds] = Holds(cut=10)
-    tokens: ClassVar[int] = 80
-    rate: ClassVar[float] = 1.5
+    tokens: ClassVar[int] = 400
+    rate: ClassVar[float] = 1.0
 
     def fault(self, ctx: Context) -> str:
         """Which process dies."""

@@ -87,48 +87,38 @@ def longest_context(model: str) -> str:
     return found[1] if found else refused.value.message
 
 
-def test_one_replica_more(lab: Lab, apply: Apply) -> None:
-    """A third replica of the large model runs on a host of its own, and the tiny model answers throughout."""
-    with streaming("tiny", "research") as traffic:
-        apply(lambda spec: spec["models"]["llama-405b"].update(replicas=3))
-        eventually(lambda: len(ready_pods(lab, "llama-405b")) == 3, seconds=30)
-    assert_no_loss(traffic)
-
-
-def test_one_model_more(lab: Lab, apply: Apply) -> None:
-    """A second real model answers as soon as the gateway sees its pod, and the first one answers throughout."""
+def test_a_replica_and_a_model_more(lab: Lab, apply: Apply) -> None:
+    """A third replica of the large model gets a host of its own, a second real model answers as soon as the gateway
+    sees its pod, and the first one answers throughout."""
 
     def add(spec: dict[str, Any]) -> None:
+        spec["models"]["llama-405b"].update(replicas=3)
         spec["models"]["tiny-2"] = dict(spec["models"]["tiny"])
 
     with streaming("tiny", "research") as traffic:
         apply(add)
+        eventually(lambda: len(ready_pods(lab, "llama-405b")) == 3, seconds=30)
         eventually(lambda: is_answered("tiny-2"), seconds=30)
     assert_no_loss(traffic)
 
 
-def test_one_model_less(lab: Lab, apply: Apply) -> None:
-    """A removed model is gone for clients too, and the other one answers throughout."""
-    with streaming("tiny", "research") as traffic:
-        apply(lambda spec: None)
-        with client("research") as asking, pytest.raises(openai.NotFoundError):
-            stream_to_the_end(asking, "tiny-2")
-    assert_no_loss(traffic)
-
-
-def test_one_key_revoked(lab: Lab, apply: Apply) -> None:
-    """Once `pulumi up` is through the key opens nothing, and the other tenant has lost no request."""
+def test_a_model_less_and_a_key_revoked(lab: Lab, apply: Apply) -> None:
+    """Once `pulumi up` is through the model is gone for clients and the key opens nothing; the other tenant has lost
+    no request to the other model."""
     with (
         client("support") as kept,
         client("support") as fresh,
+        client("research") as asking,
         streaming("tiny", "research") as traffic,
         streaming("tiny", "research", LONG) as long,
     ):
         stream_to_the_end(kept, "tiny")
         apply(lambda spec: spec["keys"].pop("support"))
-        for asking in (kept, fresh):
+        for refused in (kept, fresh):
             with pytest.raises(openai.AuthenticationError):
-                stream_to_the_end(asking, "tiny")
+                stream_to_the_end(refused, "tiny")
+        with pytest.raises(openai.NotFoundError):
+            stream_to_the_end(asking, "tiny-2")
     assert_no_loss(traffic)
     assert long.finished
     assert not long.failures, "\n".join(long.failures)

@@ -38,6 +38,7 @@ PASSING = (
     re.compile(r"\bveth[0-9a-f]+\b(@if\d+)?"),
     re.compile(r"\bcni-[0-9a-f-]+\b"),
     re.compile(r"(?<=-)[0-9a-z]{8,10}-[0-9a-z]{5}\b"),
+    re.compile(r"(?<=kube-api-access-)[0-9a-z]{5}\b"),
     re.compile(r"\bsha256:[0-9a-f]+\b"),
     re.compile(r"\b10(\.\d+){3}\b"),
     re.compile(r"(?<=link-netnsid )\d+"),

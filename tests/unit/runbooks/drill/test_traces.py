@@ -44,6 +44,7 @@ def test_a_pod_that_took_the_place_of_another_looks_the_same() -> None:
             "tmpfs on /pods/8b1f8d5e-4ac2-4a6b-9a6c-1f2e3d4c5b6a/x",
             "tmpfs on /pods/00000000-4ac2-4a6b-9a6c-1f2e3d4c5b6a/x",
         ),
+        ("tmpfs on /x/kube-api-access-nfh4g (tmpfs)", "tmpfs on /x/kube-api-access-vlcf6 (tmpfs)"),
         ("snat to 10.9.64.5", "snat to 10.9.80.17"),
         ("pod gateway-757859c579-9ggkj", "pod gateway-85757d8bbc-c75hk"),
     ],
