@@ -113,6 +113,8 @@ class Architecture:
     """Layers for multi-token prediction, which only speculative decoding loads."""
     quantisation: str = ""
     """Format of the checkpoint as ``infra.catalog.quantisations`` names it; empty: as ``dtype`` says."""
+    group: int = 0
+    """Values that share a scale, where the checkpoint says so (count); 0: as its format has it."""
     dtype: str = "bfloat16"
     unquantised: tuple[str, ...] = ()
     """Names of tensors that the checkpoint says it leaves as they are, in all layers."""

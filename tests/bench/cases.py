@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from lab import env, paths
+from tests.bench.planning import all_choices, one_choice
 from tests.bench.watch import Timing, engine_start, watch_fleet
 
 
@@ -109,6 +110,8 @@ def cold_set_up() -> Timing:
 
 CASES = {
     "infra-plan": Case(infra_plan, 1),
+    "plan-one-model": Case(one_choice, 1),
+    "plan-all-models": Case(all_choices, 2),
     "preview-10-hosts": Case(partial(preview, 10), 10),
     "preview-1000-hosts": Case(partial(preview, 1000), 10),
     "up-no-change": Case(no_change_up, 15),

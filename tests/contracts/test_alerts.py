@@ -14,7 +14,6 @@ from infra.catalog import recordings
 from infra.catalog.alerts import ALERTS, RULES
 from infra.catalog.alerts.alert import Alert
 from infra.catalog.dcgm import COUNTERS
-from infra.catalog.gpus import GPUS
 from infra.catalog.metrics import METRICS, SERIES
 from infra.catalog.metrics.dcgm import DCGM, RENAMED
 from infra.catalog.metrics.envoy import GATEWAY_EDGES_MS

@@ -38,7 +38,7 @@ def deepseek_v4(fields: Fields) -> Architecture:
     layers = build(make, ((ratio, index < hashed) for index, ratio in enumerate(ratios)))
     width = fields.count("hc_mult")
     tower = (Tensor("hc_head.fn", width, width * hidden, "router", "none", form="fp32"),)
-    drafter = tuple(make((0, False)) for _ in range(fields.count("num_nextn_predict_layers", default=0, least=0)))
+    drafter = tuple(make((0, False)) for _ in range(fields.depth("num_nextn_predict_layers", default=0)))
     return decoder(fields, layers, drafter=drafter, tower=tower, kv_heads=1)
 
 

@@ -63,7 +63,7 @@ def decoder(
 
 
 def max_context(fields: Fields, *, stretched: bool = True) -> int:
-    """Longest context that engines take without being told to (tokens).
+    """Longest context that engines take (tokens).
 
     Args:
         fields: the config.
@@ -74,8 +74,6 @@ def max_context(fields: Fields, *, stretched: bool = True) -> int:
     if not isinstance(scaling, Mapping):
         return longest
     kind = str(scaling.get("rope_type", scaling.get("type", "default")))
-    if kind == "longrope":
-        return fields.count("original_max_position_embeddings", default=longest)
     return int(longest * _factor(scaling)) if stretched and kind in _SCALED else longest
 
 

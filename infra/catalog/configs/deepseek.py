@@ -44,7 +44,7 @@ def _stack(
         return join(norms(hidden), indexed if has_indexer else attention, rest)
 
     layers = build(make, zip(own or [True] * count, sparse, strict=True))
-    drafts = fields.count("num_nextn_predict_layers", default=0, least=0)
+    drafts = fields.depth("num_nextn_predict_layers", default=0)
     extra = Layer(
         (
             Tensor("eh_proj", hidden, 2 * hidden, "dense", "none"),

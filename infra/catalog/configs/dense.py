@@ -5,7 +5,7 @@ from __future__ import annotations
 from infra.catalog.architecture import Architecture, Kind, Layer, Tensor
 from infra.catalog.configs.attention import Heads, grouped, head_norms, heads, join, vector, width_norms
 from infra.catalog.configs.decoder import decoder, norms
-from infra.catalog.configs.feed_forward import gated, mixture, router
+from infra.catalog.configs.feed_forward import experts, gated, mixture, router
 from infra.catalog.configs.fields import Fields
 from infra.catalog.configs.patterns import build, kinds
 from infra.catalog.configs.vision import tower
@@ -48,8 +48,7 @@ def _dense(
 def mixtral(fields: Fields) -> Architecture:
     """Mixtral: each layer a mixture whose experts are as wide as ``intermediate_size`` says."""
     sizes = heads(fields)
-    count = fields.count("num_local_experts", "num_experts")
-    mixed = mixture(fields, fields.count("intermediate_size"), router(sizes.hidden, count))
+    mixed = mixture(fields, fields.count("intermediate_size"), router(sizes.hidden, experts(fields)[0]))
 
     def make(kind: tuple[Kind, int]) -> Layer:
         return join(norms(sizes.hidden), grouped(sizes, *kind), mixed)
@@ -62,7 +61,7 @@ def qwen3_moe(fields: Fields) -> Architecture:
     sizes, both = heads(fields), fields.flag("attention_bias")
     sparse = sparse_layers(fields)
     dense = Layer(gated(sizes.hidden, fields.count("intermediate_size")), ()) if not all(sparse) else None
-    mixed = mixture(fields, fields.count("moe_intermediate_size"), router(sizes.hidden, fields.count("num_experts")))
+    mixed = mixture(fields, fields.count("moe_intermediate_size"), router(sizes.hidden, experts(fields)[0]))
 
     def make(key: tuple[tuple[Kind, int], bool]) -> Layer:
         kind, is_sparse = key
@@ -83,7 +82,7 @@ def minimax_m2(fields: Fields) -> Architecture:
     """MiniMax-M2: norms over all query and all key heads at once, a bias on the router's scores."""
     sizes = heads(fields)
     extra = width_norms(sizes) if fields.flag("use_qk_norm", default=True) else ()
-    count = fields.count("num_local_experts")
+    count, _ = experts(fields)
     biased = fields.flag("use_routing_bias", default=True)
     mixed = mixture(fields, fields.count("intermediate_size"), router(sizes.hidden, count, bias=biased))
     layer = join(norms(sizes.hidden), grouped(sizes, extra=extra), mixed)
@@ -93,9 +92,9 @@ def minimax_m2(fields: Fields) -> Architecture:
 def gpt_oss(fields: Fields) -> Architecture:
     """gpt-oss: every other layer slides; sinks and biases everywhere, experts' included."""
     sizes, width = heads(fields), fields.count("intermediate_size")
-    count, active = fields.count("num_local_experts"), fields.count("num_experts_per_tok", "experts_per_token")
-    experts = gated(sizes.hidden, width, "mlp.experts", "expert", count=count, bias=True)
-    mixed = Layer((*experts, *router(sizes.hidden, count, name="mlp.router", bias=True)), (), count, active)
+    count, active = experts(fields)
+    own = gated(sizes.hidden, width, "mlp.experts", "expert", count=count, bias=True)
+    mixed = Layer((*own, *router(sizes.hidden, count, name="mlp.router", bias=True)), (), count, active)
     sinks = (vector("self_attn.sinks", sizes.count, "attention", "columns"),)
 
     def make(kind: tuple[Kind, int]) -> Layer:

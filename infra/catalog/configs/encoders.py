@@ -29,7 +29,7 @@ def whisper(fields: Fields) -> Architecture:
         vector("encoder.conv2", hidden * (3 * hidden + 1), "vision"),
         vector("layer_norm", 4 * hidden),
     )
-    layers = (encoder,) * fields.count("encoder_layers") + (decoder,) * fields.count("decoder_layers")
+    layers = (encoder,) * fields.depth("encoder_layers") + (decoder,) * fields.depth("decoder_layers")
     return Architecture(
         fields.name, "", hidden, vocab, longest, heads, heads, layers, outside, is_tied=True, dtype=fields.dtype
     )

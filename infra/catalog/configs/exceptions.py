@@ -11,7 +11,7 @@ from typing import Any
 
 from infra.catalog.architecture import Architecture, Layer, Tensor
 from infra.catalog.configs.fields import Fields
-from infra.catalog.configs.formats import cache_form, modelopt_form, plain_form, stated_form
+from infra.catalog.configs.formats import cache_form, modelopt_form, plain_form, scale_group, stated_form
 
 _LISTS = ("modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules")
 """Spellings of the list of what is left as it is."""
@@ -51,7 +51,17 @@ def quantised(fields: Fields, architecture: Architecture) -> Architecture:
     else:
         form = stated_form(fields, stated)
         entries = [(name, plain) for key in _LISTS for name in _names(fields, stated.get(key))]
-    return _marked(replace(architecture, quantisation=form, kv_dtype=cache_form(stated)), _rules(entries), plain)
+        entries += [(name, plain) for name in _names(fields, _spared(fields, stated.get("dynamic")))]
+    stating = replace(architecture, quantisation=form, group=scale_group(stated), kv_dtype=cache_form(stated))
+    return _marked(stating, _rules(entries), plain)
+
+
+def _spared(fields: Fields, dynamic: object) -> list[str]:
+    """Patterns of GPTQ's ``dynamic`` that leave modules out; those that change bits have no rules here."""
+    patterns = [str(pattern) for pattern in dynamic] if isinstance(dynamic, Mapping) else []
+    if any(not pattern.startswith("-:") for pattern in patterns):
+        fields.doubt(f"quantisation has other bits for {patterns}")
+    return [f"re:{pattern[2:]}" for pattern in patterns]
 
 
 def _names(fields: Fields, stated: object) -> list[str]:

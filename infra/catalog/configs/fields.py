@@ -71,10 +71,12 @@ class Fields:
     @property
     def layers(self) -> int:
         """Layers of the text tower (count)."""
-        layers = self.count("num_hidden_layers")
-        return (
-            layers if layers <= _MOST_LAYERS else self.problem("num_hidden_layers", layers, f"at most {_MOST_LAYERS}")
-        )
+        return self.depth("num_hidden_layers")
+
+    def depth(self, *keys: str, default: int | None = None) -> int:
+        """A number of layers under one of several spellings (count)."""
+        layers = self.count(*keys, default=default, least=1 if default is None else 0)
+        return layers if layers <= _MOST_LAYERS else self.problem(keys[0], layers, f"at most {_MOST_LAYERS} layers")
 
     @property
     def dtype(self) -> str:

@@ -88,6 +88,14 @@ def _section(group: object, key: str) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def scale_group(stated: Mapping[str, Any]) -> int:
+    """Values that share a scale (count); 0 when it is not said, or when a row or a tile shares one."""
+    groups = stated.get("config_groups")
+    sections = groups.values() if isinstance(groups, Mapping) else ()
+    said = [stated.get("group_size"), *(_section(group, "weights").get("group_size") for group in sections)]
+    return next((size for size in said if isinstance(size, int) and size > 0), 0)
+
+
 def cache_form(stated: Mapping[str, Any]) -> str:
     """Format of the key/value cache that a checkpoint was calibrated for; empty: none."""
     scheme = stated.get("kv_cache_quant_algo") or stated.get("kv_cache_scheme")

@@ -51,7 +51,7 @@ def _qwen(fields: Fields, state: Layer) -> Architecture:
         ),
         (),
     )
-    drafts = fields.count("mtp_num_hidden_layers", "num_nextn_predict_layers", default=0, least=0)
+    drafts = fields.depth("mtp_num_hidden_layers", "num_nextn_predict_layers", default=0)
     drafter = tuple(join(extra, make(("full", bool(mixed)))) for _ in range(drafts))
     return decoder(fields, layers, drafter=drafter, tower=tower(fields))
 

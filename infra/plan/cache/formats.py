@@ -46,7 +46,8 @@ def entry_bytes(architecture: Architecture, cache: Cache, kv_dtype: str, ranks: 
 
 
 def _latent_bytes(architecture: Architecture, cache: Cache, kv_dtype: str) -> int:
-    sparse = any(other.kind == "index" for layer in architecture.layers[:1] for other in layer.caches)
+    layers = {id(layer): layer for layer in architecture.layers}.values()
+    sparse = any(other.kind == "index" for layer in layers for other in layer.caches)
     name = "fp8_ds_mla" if sparse and kv_dtype in ("fp8", "fp8_e4m3") else kv_dtype
     if name in _PACKED_LATENT:
         return _PACKED_LATENT[name]

@@ -63,9 +63,12 @@ def _is_uniform(specs: Sequence[Spec]) -> bool:
         return False
     if first.keeps_all:
         return all(spec.keeps_all for spec in specs)
-    return all((spec.kind, spec.window, spec.states, spec.page_bytes * (spec.kind == "state"))
-               == (first.kind, first.window, first.states, first.page_bytes * (first.kind == "state"))
-               for spec in specs)  # fmt: skip
+    return len({_need(spec) for spec in specs}) == 1
+
+
+def _need(spec: Spec) -> tuple[str, int, int, int]:
+    """What decides how many blocks a layer needs, if not all tokens stay; states differ in size too."""
+    return spec.kind, spec.window, spec.states, spec.page_bytes if spec.kind == "state" else 0
 
 
 def _unified(held: Sequence[Held], rules: Rules) -> list[Held]:

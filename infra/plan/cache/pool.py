@@ -82,18 +82,10 @@ def pool(  # noqa: PLR0913  the engine's own settings under their own names, all
     """Divide what is left for keys, values and states into blocks, by the engine's rules.
 
     Args:
-        architecture: the model.
-        layout: how it is dealt to ranks.
-        engine: row of the catalog.
+        architecture, layout: the model, and how it is dealt to ranks.
+        engine, version: row of the catalog and (major, minor); None: the newest that the row holds for.
         pool_bytes: of one rank, or of a rank of each pipeline stage (bytes).
-        kv_dtype: format of the cache; ``auto``: that of the model.
-        block_tokens: tokens in one block; None: the engine's default.
-        max_len: longest request admitted (tokens).
-        batched_tokens: tokens in one batch.
-        max_seqs: requests in one batch (count).
-        prefix_caching: whether later requests reuse what earlier ones left.
-        speculative_tokens: tokens that a drafter proposes (count).
-        version: (major, minor) of the engine; None: the newest that the row holds for.
+        kv_dtype, block_tokens, max_len, batched_tokens, max_seqs, prefix_caching, speculative_tokens: see ``Request``.
 
     Raises:
         ConfigError: the engine would refuse, or the model keeps nothing.

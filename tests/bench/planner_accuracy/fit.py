@@ -177,9 +177,7 @@ def _loss(runs: _Runs, theta: Floats, member: Floats, drawn: Floats, origin: Flo
     return float((runs.weight * size).sum() + (drawn * (theta - origin) ** 2).sum())
 
 
-def _normal(
-    runs: _Runs, theta: Floats, member: Floats, drawn: Floats, origin: Floats
-) -> tuple[Floats, Floats]:
+def _normal(runs: _Runs, theta: Floats, member: Floats, drawn: Floats, origin: Floats) -> tuple[Floats, Floats]:
     """Normal matrix and right-hand side of a step; absolute errors as squares with weights of their own."""
     figures = theta.T @ member
     base = runs.logs(figures)

@@ -10,9 +10,11 @@ from pathlib import Path
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.efficiencies import Kind
+from infra.catalog.engines import ENGINES
 from infra.catalog.gpus import GPUS, Gpu
 from infra.catalog.quantisations import quantisation
 from infra.plan.layout import Layout, problems
+from infra.plan.memory import Options, size
 from infra.plan.speed.costs import Costs, Model
 from infra.plan.speed.prediction import costs_of, requests_of
 from infra.plan.speed.result import Load
@@ -116,6 +118,11 @@ def _case(row: dict[str, str]) -> Case:
     tpot_s = float(row["tpot_ms"]) / 1000
     if tpot_s < step.weights:
         raise Unjudged("speculative decoding: faster than weights can be read for each token")
+    held = _held(model, layout, gpu, row["engine"], form, load.prompt + load.output)
+    if held == 0:
+        raise Unjudged("layout: the weights do not fit on the ranks given")
+    if held < requests_of(layout, load):
+        raise Unjudged("queueing: the cache holds fewer requests than were sent")
     return Case(
         model=model,
         kind="mixture" if any(layer.experts for layer in shapes.layers) else "dense",
@@ -168,6 +175,13 @@ def _form(row: dict[str, str], shapes: Architecture) -> str:
     # All mixtures here are published in tiles, which the source calls ``fp8`` for short.
     is_mixed = any(layer.experts for layer in shapes.layers)
     return "fp8-block" if said == "fp8" and is_mixed else said
+
+
+@cache
+def _held(model: str, layout: Layout, gpu: Gpu, engine: str, form: str, length: int) -> float:
+    """Requests that the cache of a data-parallel rank holds, by the memory rules of the newest version (count)."""
+    options = Options(max_len=length, quantisation=form, kv_dtype="auto" if form == "bf16" else "fp8")
+    return size(architecture(model), layout, gpu, ENGINES[engine][0], options).concurrency(length)
 
 
 @cache

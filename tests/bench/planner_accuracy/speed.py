@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +15,9 @@ from tests.bench.planner_accuracy.split import SEED, calibration
 
 BARS = {"time between tokens": 0.15, "time to first token": 0.30}
 """Median errors of dense models that the figures have to keep (shares)."""
+
+MOVED = 0.02
+"""Figures that plans use may be off a new fit by this: whether a few runs are judged hangs on the memory rules."""
 
 OVER = 0.10
 """Promises above what was measured by more than this are counted (share)."""
@@ -48,9 +50,7 @@ class Judged:
     def rate_errors(self) -> Floats:
         """Tokens per second at the bad end of the error, over measured, less 1."""
         fitted = published()
-        bad = [
-            fitted.band(run.kind, run.engine, run.gpu, is_extrapolated=False).tpot.most for run in self.runs
-        ]
+        bad = [fitted.band(run.kind, run.engine, run.gpu, is_extrapolated=False).tpot.most for run in self.runs]
         measured = np.array([run.ttft_s + (run.load.output - 1) * run.tpot_s for run in self.runs])
         output = np.array([run.load.output for run in self.runs])
         return measured / ((self.ttft + (output - 1) * self.tpot) * np.array(bad)) - 1
@@ -95,7 +95,12 @@ def _line(name: str, part: Judged) -> str:
     for errors in (part.tpot_errors, part.ttft_errors) if part.runs else ():
         sizes = np.abs(errors)
         figures = (np.median(sizes), np.mean(sizes), np.median(errors), np.quantile(sizes, 0.9))
-        shown.append("".join(f"{figure:{'+' if index == 2 else ''}7.0%}" if index != 0 else f"{figure:6.1%}" for index, figure in enumerate(figures)))
+        shown.append(
+            "".join(
+                f"{figure:{'+' if index == 2 else ''}7.0%}" if index != 0 else f"{figure:6.1%}"
+                for index, figure in enumerate(figures)
+            )
+        )
     return "   ".join(shown)
 
 
@@ -118,6 +123,17 @@ def _verdicts(every: Judged) -> Iterator[tuple[bool, str]]:
         yield found <= bar, f"{name}, dense models that were not fitted: median {found:.1%}, at most {bar:.0%}"
     over = every.rate_errors > OVER
     share = float(np.mean(over))
-    yield share <= 0.05, f"tokens per second at the bad end more than {OVER:.0%} above measured: {over.sum()} rows, {share:.1%}"
-    is_fresh = json.loads(FILE.read_text(encoding="utf-8"))["effects"] == fit(every.runs)
-    yield is_fresh, f"{FILE.name} is what the runs give" if is_fresh else f"{FILE.name} is not what the runs give; publish it anew"
+    yield (
+        share <= 0.05,
+        f"tokens per second at the bad end more than {OVER:.0%} above measured: {over.sum()} rows, {share:.1%}",
+    )
+    moved = _moved(fit(every.runs))
+    yield moved <= MOVED, f"{FILE.name} is what the runs give: at most {moved:.1%} off, at most {MOVED:.0%} allowed"
+
+
+def _moved(effects: dict[str, dict[str, float]]) -> float:
+    """Largest distance of a figure that plans use from a new fit (share)."""
+    used = published().effects
+    if {level: set(row) for level, row in used.items()} != {level: set(row) for level, row in effects.items()}:
+        return float("inf")
+    return max(abs(used[level][name] / value - 1) for level, row in effects.items() for name, value in row.items())

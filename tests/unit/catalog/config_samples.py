@@ -19,6 +19,8 @@ LLAMA: dict[str, Any] = {
     "vocab_size": 1000,
 }
 
+QWEN2 = LLAMA | {"architectures": ["Qwen2ForCausalLM"]}
+
 QWEN3_MOE = LLAMA | {
     "architectures": ["Qwen3MoeForCausalLM"],
     "head_dim": 128,

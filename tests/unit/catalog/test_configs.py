@@ -12,6 +12,7 @@ from tests.unit.catalog.config_samples import (
     GLM5,
     LLAMA,
     NEMOTRON,
+    QWEN2,
     QWEN3_MOE,
     QWEN3_NEXT,
     kinds,
@@ -94,9 +95,9 @@ def test_a_mixture_needs_no_width_of_dense_layers() -> None:
         (LLAMA, {}, "full " * 6),
         (LLAMA, {"sliding_window": 128}, "sliding " * 6),
         (LLAMA, {"sliding_window": 128, "layer_types": ["full_attention"] * 6}, "full " * 6),
-        (LLAMA | {"architectures": ["Qwen2ForCausalLM"]}, {"sliding_window": 128, "use_sliding_window": False}, "full " * 6),
+        (QWEN2, {"sliding_window": 128, "use_sliding_window": False}, "full " * 6),
         (
-            LLAMA | {"architectures": ["Qwen2ForCausalLM"]},
+            QWEN2,
             {"sliding_window": 128, "use_sliding_window": True, "max_window_layers": 4},
             "full " * 4 + "sliding " * 2,
         ),
@@ -199,7 +200,7 @@ def test_drafters_stand_apart() -> None:
 
 def test_qwen2_has_biases_that_no_field_tells() -> None:
     """Queries, keys and values have one, the output has none."""
-    found = names(sample(LLAMA, architectures=["Qwen2ForCausalLM"]).layers[0])
+    found = names(sample(QWEN2).layers[0])
     assert {name for name in found if name.endswith("bias")} == {f"self_attn.{x}_proj.bias" for x in "qkv"}
 
 
@@ -212,7 +213,7 @@ def test_qwen2_has_biases_that_no_field_tells() -> None:
         (LLAMA, {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 1024}, 4096),
         (LLAMA, {"rope_type": "llama3", "factor": 8.0}, 4096),
         (GEMMA3, {"rope_type": "linear", "factor": 8.0}, 4096),
-        (LLAMA | {"original_max_position_embeddings": 2048}, {"rope_type": "longrope"}, 2048),
+        (LLAMA | {"original_max_position_embeddings": 2048}, {"rope_type": "longrope"}, 4096),
     ],
     ids=["none", "linear", "dynamic", "yarn", "llama3", "gemma3", "longrope"],
 )

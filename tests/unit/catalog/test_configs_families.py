@@ -145,7 +145,8 @@ def test_mistral_params_say_the_same_as_a_config() -> None:
     got = read(PARAMS, name="sample", source="a test")
     assert (got.family, got.layers, got.outside) == (
         "MistralForCausalLM",
-        *(lambda a: (a.layers, a.outside))(sample(LLAMA)),
+        sample(LLAMA).layers,
+        sample(LLAMA).outside,
     )
 
 

@@ -53,12 +53,13 @@ def test_the_stated_format_is_named(label: str) -> None:
         {"quant_method": "compressed-tensors"},
         {"quant_algo": "MIXED_PRECISION", "quantized_layers": {"model.layers.0.mlp": 4}},
         {"quant_method": "fp8", "ignore": ["re:("]},
+        {"quant_method": "gptq", "bits": 4, "dynamic": {".*up_proj": {"bits": 8}}},
     ],
-    ids=["method", "no method", "algorithm", "bits", "no groups", "no mapping", "no pattern"],
+    ids=["method", "no method", "algorithm", "bits", "no groups", "no mapping", "no pattern", "bits by module"],
 )
 def test_an_unknown_format_is_not_guessed(stated: dict[str, Any]) -> None:
     """Weights in a format without rules have no size."""
-    with pytest.raises(Unknown, match="quantisation|compressed-tensors"):
+    with pytest.raises(Unknown, match=r"quantisation|compressed-tensors"):
         sample(LLAMA, quantization_config=stated)
 
 
@@ -135,6 +136,27 @@ def test_mixed_formats_over_one_for_the_rest() -> None:
     stated = {"quant_method": "fp8", "weight_block_size": [128, 128], "quantized_layers": experts}
     got = sample(DEEPSEEK, quantization_config=stated)
     assert (got.quantisation, set(_forms(got, "mlp.experts.up_proj")), got.unquantised) == ("fp8-block", {"nvfp4"}, ())
+
+
+@pytest.mark.parametrize(
+    ("stated", "group"),
+    [
+        ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 0),
+        ({"quant_method": "awq", "bits": 4, "group_size": 64}, 64),
+        ({"quant_method": "gptq", "bits": 4, "group_size": -1}, 0),
+        (_groups(INT4 | {"group_size": 32}), 32),
+    ],
+    ids=["tiles", "awq", "rows", "compressed int4"],
+)
+def test_scales_are_as_dense_as_the_checkpoint_says(stated: dict[str, Any], group: int) -> None:
+    """Kimi-K2.5 has a scale for 32 values, four times as many as its format's usual ones."""
+    assert sample(LLAMA, quantization_config=stated).group == group
+
+
+def test_gptq_leaves_out_what_its_rules_say() -> None:
+    """A rule with a minus leaves modules as they are."""
+    stated = {"quant_method": "gptq", "bits": 4, "dynamic": {"-:.*self_attn.*": {}}}
+    assert sample(LLAMA, quantization_config=stated).unquantised == ATTENTION
 
 
 @pytest.mark.parametrize(
