@@ -66,7 +66,7 @@ class Cache:
     value_dim: int = 0
     """Values of one value and head (count); 0: nothing besides the key."""
     window: int = 0
-    """Tokens of a sliding window or of a chunk."""
+    """Tokens of a sliding window or of a chunk; positions that an encoder heard."""
     states: tuple[State, ...] = ()
     """Of kind ``state`` only."""
     compress: int = 1
@@ -88,6 +88,10 @@ class Layer:
     """Experts a token chooses from (count)."""
     active_experts: int = 0
     """Experts a token passes (count)."""
+
+    def __hash__(self) -> int:
+        # Plans look layers up by the thousand; few facts tell most of them apart, and equality tells the rest.
+        return hash((len(self.tensors), self.caches, self.experts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,10 @@ class Architecture:
     kv_dtype: str = ""
     """Format of the key/value cache that the checkpoint asks for, such as ``fp8``; empty: the engine's default."""
     source: str = ""
+
+    def __hash__(self) -> int:
+        # As for layers: a plan looks its model up for each layout.
+        return hash((self.name, self.family, self.quantisation, len(self.layers)))
 
     def tensors(self, *, drafter: bool = False) -> Iterator[Tensor]:
         """Every tensor of it."""

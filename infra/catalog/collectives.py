@@ -68,6 +68,12 @@ NCCL 2.29.2 (A100 and L40S: 2.27.3), half precision.
 STAND_INS = {"h20": "h200", "h100-nvl": "l40s", "h100-pcie": "l40s", "l4": "l40s", "a30": "l40s"}
 """GPUs that nobody measured → one that was, with the same links or slower ones."""
 
+UNKNOWN_TO_SOME = {
+    (10, 3): "some versions of engines do not know compute capability 10.3 and take slower collectives (vllm#30630); "
+    "look for the fast one's name in the engine's log",
+}
+"""Compute capability → what to look out for where ranks share layers."""
+
 
 def is_measured(gpu: Gpu, operation: Operation, ranks: int) -> bool:
     """Whether there is a measurement of just this; else ``seconds`` takes the nearest one."""

@@ -114,7 +114,7 @@ def _mixture(fields: Fields, *, is_hashed: bool) -> Layer:
     mixed = mixture(fields, width, router(hidden, count, bias=not is_hashed), shared, table)
     held_in = fields.text("expert_dtype")
     if fields.get("quantization_config") and held_in not in ("fp4", "fp8"):
-        fields.doubt(f"expert_dtype is {held_in!r}, and checkpoints with fp4 and with fp8 experts exist")
+        fields.doubt(f"expert_dtype is {held_in or 'missing'!r}, and checkpoints with fp4 and with fp8 experts exist")
     if not fields.get("quantization_config") or held_in == "fp8":
         return mixed
     held = tuple(replace(t, form="mxfp4") if t.part == "expert" else t for t in mixed.tensors)

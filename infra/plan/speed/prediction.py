@@ -11,6 +11,7 @@ from infra.catalog.engines import Engine
 from infra.catalog.gpus import Gpu
 from infra.catalog.quantisations import quantisation
 from infra.errors import ConfigError
+from infra.plan.formats import instead, unfit
 from infra.plan.layout import Layout
 from infra.plan.speed.costs import Batch, Costs, Model
 from infra.plan.speed.result import Band, Bound, Load, Speed
@@ -42,7 +43,7 @@ def predict(
         load: requests that it answers.
         kv_dtype: format of cached keys and values.
     Raises:
-        ConfigError: a load without tokens or requests, or an unknown format.
+        ConfigError: a load without tokens or requests, or a format that the GPU should not run.
     """
     return predictor(architecture, layout, gpu, engine, form, kv_dtype=kv_dtype)(load)
 
@@ -52,12 +53,17 @@ def predictor(
 ) -> Callable[[Load], Speed]:
     """Sum a model up once, and predict any number of loads; arguments as for ``predict``."""
     fit = efficiencies.published()
-    machine = Machine(layout, gpu, quantisation(form), KV_BYTES.get(kv_dtype or "auto", 2.0))
+    weights = quantisation(form)
+    if reason := unfit(weights, gpu):
+        raise ConfigError(f"format {form!r} — {reason}; choose another one, such as {instead(weights, gpu)!r}")
+    machine = Machine(layout, gpu, weights, KV_BYTES.get(kv_dtype or "auto", 2.0))
     model = Model(architecture, machine)
     kind: Kind = "mixture" if any(layer.experts for layer in architecture.layers) else "dense"
     fixed = tuple(_outside(fit, kind, engine.name, machine))
     made = fit.efficiency(kind, engine.name, gpu)
     basis = _basis(fit, engine.name, gpu)
+    warned = collectives.UNKNOWN_TO_SOME.get(gpu.capability) if layout.tensor > 1 else None
+    notes = (warned,) if warned else ()
 
     def at(load: Load) -> Speed:
         _check(load)
@@ -79,6 +85,7 @@ def predictor(
             basis=basis,
             extrapolated=extrapolated,
             bound=_bound(step, made),
+            notes=notes,
         )
 
     return at
@@ -134,7 +141,8 @@ def _beyond(fit: Fit, layout: Layout, load: Load) -> Iterator[str]:
 def _basis(fit: Fit, engine: str, gpu: Gpu) -> str:
     level = efficiencies.pair(engine, gpu)
     if level in fit.rows:
-        return f"{fit.rows[level]} rows of {level} ({', '.join(fit.models[level])}), {fit.date}"
+        models = ", ".join(name.rsplit("/", 1)[-1] for name in fit.models[level])
+        return f"{fit.rows[level]} rows of {level} ({models}), {fit.date}"
     return f"{sum(fit.rows.values())} rows of other engines and GPUs, {fit.date}"
 
 

@@ -53,3 +53,5 @@ class Speed:
     """In what the input lies outside of those rows; empty: in nothing."""
     bound: Bound
     """What most of a step waits for."""
+    notes: tuple[str, ...] = ()
+    """What may make it slower than predicted, in sentences."""

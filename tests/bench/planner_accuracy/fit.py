@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +35,8 @@ START = Efficiency(
     first_s=0.03,
     queue=0.08,
 )
-"""Where the search begins and what it is drawn to. Source: 0.8 of bandwidth and 0.7 of peaks as aiconfigurator takes
-them, less what launches cost; waits of a tenth of the prompts before, as of ten rounds of requests one starts at once."""
+"""Where the search begins and what it is drawn to. Source: shares as aiconfigurator takes them, less what launches
+cost; a wait for nearly a tenth of the others' prompts, as one of ten rounds of requests starts at once."""
 
 PLAIN = Efficiency(0.8, 0.8, 0.8, 0.7, 1.0, 15e-6, 3e-6, 0.0, 0.0, 0.0, 0.0)
 """A roofline that nothing was fitted to. Source: planner-data, baseline."""
@@ -104,7 +105,8 @@ def predicted(effects: dict[str, dict[str, float]], cases: Sequence[Case]) -> tu
     """Times to the first token and between tokens (seconds), by figures of a fit."""
     part = Fit(effects, {}, {}, {}, {}, {}, "", "")
     made = [part.efficiency(case.kind, case.engine, case.gpu) for case in cases]
-    return _Runs(cases).times(Efficiency(*(np.array([getattr(row, name) for row in made]) for name in NAMES)))  # type: ignore[arg-type]  # arrays on purpose
+    columns: list[Any] = [np.array([getattr(row, name) for row in made]) for name in NAMES]
+    return _Runs(cases).times(Efficiency(*columns))
 
 
 def plain(cases: Sequence[Case]) -> tuple[Floats, Floats]:
@@ -127,8 +129,9 @@ class _Runs:
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.prompt, self.step = _columns([case.prompt for case in cases]), _columns([case.step for case in cases])
-        self.requests = np.array([case.requests for case in cases])
-        self.output = np.array([float(case.load.output) for case in cases])
+        # A plan's arithmetic takes arrays too, which its types do not say.
+        self.requests: Any = np.array([case.requests for case in cases])
+        self.output: Any = np.array([float(case.load.output) for case in cases])
         self.measured = np.log([[case.ttft_s for case in cases], [case.tpot_s for case in cases]])
         alike = Counter((case.model, case.engine, case.gpu.name) for case in cases)
         # Many runs of one model on one machine agree with each other for reasons that nobody wrote down.
@@ -140,23 +143,20 @@ class _Runs:
 
     def times(self, made: Efficiency) -> tuple[Floats, Floats]:
         """Predict both times (seconds)."""
-        others = self.requests - 1
-        return times(  # type: ignore[return-value]  # arrays in, arrays out
-            self.prompt,
-            self.step,
-            made,
-            requests=self.requests,  # type: ignore[arg-type]  # arrays on purpose
-            others=others,  # type: ignore[arg-type]
-            output=self.output,  # type: ignore[arg-type]
+        found: Any = times(
+            self.prompt, self.step, made, requests=self.requests, others=self.requests - 1, output=self.output
         )
+        return found[0], found[1]
 
     def logs(self, figures: Floats) -> Floats:
         """Logarithms of both times by logarithms of figures, one column a run."""
-        return np.log(np.stack(self.times(Efficiency(*np.exp(figures)))))
+        columns: list[Any] = list(np.exp(figures))
+        return np.log(np.stack(self.times(Efficiency(*columns))))
 
 
 def _columns(rows: Sequence[Costs]) -> Costs:
-    return Costs(*(np.array([getattr(row, field.name) for row in rows]) for field in fields(Costs)))
+    columns: list[Any] = [np.array([getattr(row, field.name) for row in rows]) for field in fields(Costs)]
+    return Costs(*columns)
 
 
 def _levels(cases: Sequence[Case]) -> tuple[list[str], list[int], Floats]:

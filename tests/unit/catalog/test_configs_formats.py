@@ -113,17 +113,9 @@ def test_names_for_each_layer_are_one_for_all() -> None:
 
 def test_mixed_formats_are_marked_where_they_differ() -> None:
     """Experts in four bits, attention in eight, and what is not named as it was."""
-    stated = {
-        "quant_algo": "MIXED_PRECISION",
-        "quantized_layers": {
-            **{f"model.layers.{n}.self_attn.o_proj": {"quant_algo": "FP8"} for n in range(6)},
-            **{
-                f"model.layers.{n}.mlp.experts.{e}.up_proj": {"quant_algo": "NVFP4"}
-                for n in range(6)
-                for e in range(16)
-            },
-        },
-    }
+    eight = {f"model.layers.{n}.self_attn.o_proj": {"quant_algo": "FP8"} for n in range(6)}
+    four = {f"model.layers.{n}.mlp.experts.{e}.up_proj": {"quant_algo": "NVFP4"} for n in range(6) for e in range(16)}
+    stated = {"quant_algo": "MIXED_PRECISION", "quantized_layers": eight | four}
     got = sample(QWEN3_MOE, quantization_config=stated)
     assert got.quantisation == "nvfp4"
     assert (set(_forms(got, "mlp.experts.up_proj")), set(_forms(got, "self_attn.o_proj"))) == ({""}, {"fp8"})
