@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import accumulate
-from math import exp, log
+from math import log
 from typing import Literal
 
 from infra.catalog.gpus import Gpu
@@ -98,7 +98,8 @@ def seconds(gpu: Gpu, operation: Operation, ranks: int, size: float) -> float:
         return times[-1] / 1e6 * size / SIZES[-1]
     upper = next(index for index, known in enumerate(SIZES) if known >= size)
     share = log(size / SIZES[upper - 1]) / log(SIZES[upper] / SIZES[upper - 1])
-    return exp((1 - share) * log(times[upper - 1]) + share * log(times[upper])) / 1e6
+    rise: float = (times[upper] / times[upper - 1]) ** share
+    return times[upper - 1] * rise / 1e6
 
 
 def excess(gpu: Gpu, operation: Operation, ranks: int, size: float) -> float:

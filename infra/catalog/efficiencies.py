@@ -20,6 +20,9 @@ Kind = Literal["dense", "mixture"]
 ALL = "all"
 """Level that holds for every engine and GPU."""
 
+SHARES = ("bandwidth", "expert_bandwidth", "cache_bandwidth", "compute", "format_gain")
+"""Figures that no product of factors may lift above 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Efficiency:
@@ -76,7 +79,7 @@ class Fit:
     effects: Mapping[str, Mapping[str, float]]
     """Level → name → figure for ``all``, factor on it for every other level."""
     bands: Mapping[str, Mapping[str, Bands]]
-    """Kind → level → error."""
+    """Kind → ``all`` or engine on GPU → error."""
     rows: Mapping[str, int]
     """Engine on GPU → measurements (count)."""
     models: Mapping[str, tuple[str, ...]]
@@ -94,11 +97,11 @@ class Fit:
         return Efficiency(**{field.name: _product(known, field.name) for field in fields(Efficiency)})
 
     def band(self, kind: Kind, engine: str, gpu: Gpu, *, is_extrapolated: bool) -> Bands:
-        """Error at the most special level that was measured; outside of what was measured, the widest of all."""
+        """Error of an engine on a GPU, or of all where few were measured; outside of what was, the widest of all."""
         known = self.bands[kind]
         if is_extrapolated:
             return Bands(_hull([row.ttft for row in known.values()]), _hull([row.tpot for row in known.values()]))
-        return next(known[level] for level in reversed(levels(kind, engine, gpu)) if level in known)
+        return known.get(pair(engine, gpu), known[ALL])
 
 
 def levels(kind: Kind, engine: str, gpu: Gpu) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ def _product(known: list[Mapping[str, float]], name: str) -> float:
     total = 1.0
     for effects in known:
         total *= effects.get(name, 1.0)
-    return total
+    return min(1.0, total) if name in SHARES else total
 
 
 def _hull(spans: list[Range]) -> Range:

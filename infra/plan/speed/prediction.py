@@ -41,7 +41,7 @@ def predict(
         engine: what serves it.
         form: format of the weights, as ``infra.catalog.quantisations`` names it.
         load: requests that it answers.
-        kv_dtype: format of cached keys and values.
+        kv_dtype: format of cached keys and values; ``auto``: what the checkpoint asks for, else 16 bits.
     Raises:
         ConfigError: a load without tokens or requests, or a format that the GPU should not run.
     """
@@ -56,14 +56,13 @@ def predictor(
     weights = quantisation(form)
     if reason := unfit(weights, gpu):
         raise ConfigError(f"format {form!r} — {reason}; choose another one, such as {instead(weights, gpu)!r}")
-    machine = Machine(layout, gpu, weights, KV_BYTES.get(kv_dtype or "auto", 2.0))
+    kept = architecture.kv_dtype if kv_dtype == "auto" else kv_dtype
+    machine = Machine(layout, gpu, weights, KV_BYTES.get(kept, 2.0))
     model = Model(architecture, machine)
     kind: Kind = "mixture" if any(layer.experts for layer in architecture.layers) else "dense"
     fixed = tuple(_outside(fit, kind, engine.name, machine))
     made = fit.efficiency(kind, engine.name, gpu)
     basis = _basis(fit, engine.name, gpu)
-    warned = collectives.UNKNOWN_TO_SOME.get(gpu.capability) if layout.tensor > 1 else None
-    notes = (warned,) if warned else ()
 
     def at(load: Load) -> Speed:
         _check(load)
@@ -85,7 +84,7 @@ def predictor(
             basis=basis,
             extrapolated=extrapolated,
             bound=_bound(step, made),
-            notes=notes,
+            notes=_notes(machine),
         )
 
     return at
@@ -125,6 +124,11 @@ def _outside(fit: Fit, kind: Kind, engine: str, machine: Machine) -> Iterator[st
             yield f"{name} parallel {ranks}"
     if not collectives.is_measured(gpu, "all_reduce", layout.tensor):
         yield f"links of {layout.tensor} {gpu.name}"
+
+
+def _notes(machine: Machine) -> tuple[str, ...]:
+    warned = collectives.UNKNOWN_TO_SOME.get(machine.gpu.capability) if machine.layout.tensor > 1 else None
+    return (warned,) if warned else ()
 
 
 def _beyond(fit: Fit, layout: Layout, load: Load) -> Iterator[str]:

@@ -7,9 +7,6 @@ from __future__ import annotations
 from infra.catalog.efficiencies import Efficiency
 from infra.plan.speed.costs import Costs
 
-ROUNDS = 4
-"""Rounds in which the time between tokens and the share of requests that are being answered settle (count)."""
-
 
 def memory_s(costs: Costs, made: Efficiency) -> float:
     """Time to read weights (seconds)."""
@@ -55,9 +52,10 @@ def times(
     reading = pass_s(prompt, made)
     first = made.first_s + reading * (1 + made.queue * others)
     writing = pass_s(step, made) + requests * made.request_s
-    between = writing + others * reading / output
-    for _ in range(ROUNDS):
-        # Requests that wait for their first token keep nobody's prompt from being read.
-        answered = output * between / (first + output * between)
-        between = writing + others * answered * reading / output
-    return first, between
+    # A prompt holds up only requests that are being answered; those are the share ``answering / (first + answering)``
+    # of all, which makes the time between tokens the root of a quadratic equation.
+    rest = first - output * writing - others * reading
+    between: float = ((rest**2 + 4 * output * writing * first) ** 0.5 - rest) / (2 * output)
+    # While one GPU reads all prompts in turn, a request cannot take less than those and its own answer.
+    least = made.first_s + reading * (1 + others) - (output - 1) * (between - writing)
+    return (first + least + abs(first - least)) / 2, between

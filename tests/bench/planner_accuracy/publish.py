@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import infra.catalog.efficiencies as catalog
-from infra.catalog.efficiencies import ALL, levels, pair
+from infra.catalog.efficiencies import ALL, pair
 from tests.bench.planner_accuracy.fit import Floats, fit, held_out
 from tests.bench.planner_accuracy.runs import Case, cases
 
@@ -21,7 +21,7 @@ FILE = Path(catalog.__file__).with_name("efficiencies.json")
 SOURCE = "PyPI aiconfigurator-core 0.12.0, systems/silicon_sample.csv (Apache-2.0)"
 
 LEAST_ROWS = 40
-"""Runs of a level that make a band of its own (count)."""
+"""Runs of an engine on a GPU that make a band of its own (count)."""
 
 TAILS = (0.05, 0.95)
 """Ends of a band, as quantiles of measured over predicted."""
@@ -56,25 +56,28 @@ def published(runs: Sequence[Case]) -> dict[str, Any]:
 
 
 def bands(runs: Sequence[Case], ttft: Floats, tpot: Floats, kind: str) -> dict[str, dict[str, list[float]]]:
-    """Spans of measured over predicted by level, for one kind of model."""
+    """Spans of measured over predicted by level, for one kind of model.
+
+    No level is given a narrower band than all runs have: what a few models agree on says little about the next one.
+    """
     held: dict[str, list[int]] = {}
     for index, run in enumerate(runs):
-        for level in levels(run.kind, run.engine, run.gpu) if run.kind == kind else ():
+        for level in (ALL, pair(run.engine, run.gpu)) if run.kind == kind else ():
             held.setdefault(level, []).append(index)
     return {
         level: {
-            "ttft": _span([runs[index].ttft_s / ttft[index] for index in own]),
-            "tpot": _span([runs[index].tpot_s / tpot[index] for index in own]),
+            "ttft": _span([[runs[index].ttft_s / ttft[index] for index in part] for part in (own, held[ALL])]),
+            "tpot": _span([[runs[index].tpot_s / tpot[index] for index in part] for part in (own, held[ALL])]),
         }
         for level, own in sorted(held.items())
-        if level == ALL or len(own) >= LEAST_ROWS
+        if len(own) >= LEAST_ROWS
     }
 
 
-def _span(ratios: list[float]) -> list[float]:
-    """Ends of a band; it always holds the prediction itself."""
-    low, high = np.quantile(ratios, TAILS)
-    return [round(min(1.0, float(low)), 3), round(max(1.0, float(high)), 3)]
+def _span(groups: list[list[float]]) -> list[float]:
+    """Ends of a band that holds all but the tails of each group."""
+    ends = np.array([np.quantile(ratios, TAILS) for ratios in groups])
+    return [round(float(ends[:, 0].min()), 3), round(float(ends[:, 1].max()), 3)]
 
 
 def _seen(runs: list[Case]) -> dict[str, Any]:

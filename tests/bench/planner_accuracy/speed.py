@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from infra.catalog.efficiencies import levels, pair, published
+from infra.catalog.efficiencies import ALL, pair, published
+from tests.bench.planner_accuracy import throughput
 from tests.bench.planner_accuracy.fit import Floats, fit, held_out, plain, predicted
 from tests.bench.planner_accuracy.publish import FILE, bands
 from tests.bench.planner_accuracy.runs import Case, cases
@@ -22,8 +23,8 @@ MOVED = 0.02
 OVER = 0.10
 """Promises above what was measured by more than this are counted (share)."""
 
-SHARE = 0.10
-"""Runs that a promise may be too high for; a band leaves out one in twenty at each end, of models it knew (share)."""
+SHARE = 0.05
+"""Runs that a promise may be too high for; a band leaves out one in twenty at each end (share)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +73,8 @@ def promised(every: Judged) -> Floats:
 
 
 def _bad(run: Case, known: dict[str, dict[str, list[float]]]) -> float:
-    """Bad end of the most special band."""
-    level = next(level for level in reversed(levels(run.kind, run.engine, run.gpu)) if level in known)
-    return known[level]["tpot"][1]
+    """Bad end of the band that a plan would take."""
+    return known.get(pair(run.engine, run.gpu), known[ALL])["tpot"][1]
 
 
 def _column(values: Iterable[float]) -> Floats:
@@ -89,14 +89,24 @@ def main() -> int:
     for line in table(every):
         print(line)
     print(_half(runs))
-    print(f"\nNot judged, {sum(refused.values())} of {sum(refused.values()) + len(runs)} rows:")
-    for reason, count in sorted(refused.items(), key=lambda item: -item[1]):
-        print(f"{count:6d}  {reason}")
+    _print_refused(refused, len(runs))
+    found, refused = throughput.figures()
+    print("\nMost tokens per second and GPU with the largest batch that memory holds.")
+    print("None of these rows was fitted to, though other rows of some of these models were.")
+    for line in throughput.table(found):
+        print(line)
+    _print_refused(refused, len(found))
     print()
     verdicts = list(_verdicts(every))
     for holds, text in verdicts:
         print(f"{'holds' if holds else 'FAILS'}  {text}")
     return 0 if all(holds for holds, _ in verdicts) else 1
+
+
+def _print_refused(refused: dict[str, int], judged: int) -> None:
+    print(f"\nNot judged, {sum(refused.values())} of {sum(refused.values()) + judged} rows:")
+    for reason, count in sorted(refused.items(), key=lambda item: -item[1]):
+        print(f"{count:6d}  {reason}")
 
 
 def table(every: Judged) -> Iterator[str]:
