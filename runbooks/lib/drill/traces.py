@@ -56,6 +56,8 @@ _BOOKKEEPING = (
     "kubectl.kubernetes.io/",
     "railwright.dev/restarted",
     "lab.railwright.dev/stamp",
+    # A hash over what the object was before, too.
+    "prometheus-operator-input-hash",
 )
 _OWN = re.compile(r"^(\S*/)?(runc|part)\b|runbook |lab\.cluster\.part")
 """Programs of the runtime and of whoever looks, which come and go."""

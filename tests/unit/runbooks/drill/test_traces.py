@@ -88,6 +88,7 @@ def _thing(**changes: Any) -> dict[str, Any]:
         (_thing(status={"ready": 0}), True),
         (_thing(metadata={"resourceVersion": "6"}), True),
         (_thing(metadata={"annotations": {"deployment.kubernetes.io/revision": "2"}}), True),
+        (_thing(metadata={"annotations": {"prometheus-operator-input-hash": "4"}}), True),
         (_thing(spec={"replicas": 2}), False),
         (_thing(metadata={"annotations": {"railwright.dev/cordoned-by": "drill"}}), False),
         (_thing(data={"tls.crt": "x"}), False),
