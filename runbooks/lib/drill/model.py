@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
+from infra.errors import Unknown
 from runbooks.engine.context import Context
 from runbooks.engine.model import Outcome, Runbook, step
 from runbooks.lib import clients
@@ -94,12 +95,7 @@ class Drill(Runbook):
         # Pods that go take some seconds to be gone; what stays after that was left behind. A run that was broken off
         # has not waited until its pods are back.
         patience = health.SETTLE_SECONDS if "recover" in ctx.facts else self.recovers_within.total_seconds()
-        found: list[str] = ["not looked at"]
-        end = time.monotonic() + patience
-        while found and time.monotonic() < end:
-            found = traces.take(ctx).since(before)
-            if found:
-                ctx.sleep(2)
+        found = _left(ctx, before, patience)
         return Outcome.fail("left behind: " + "; ".join(found[:5]), left=found) if found else Outcome.ok("as it was")
 
     @step("steady state under load", writes=False, timeout=timedelta(minutes=3))
@@ -235,3 +231,24 @@ class Drill(Runbook):
             exact=True,
             timeout_seconds=60,
         )
+
+
+def _left(ctx: Context, before: traces.Traces, patience: float) -> list[str]:
+    """What still differs from an earlier look after so many seconds.
+
+    Raises:
+        Unknown: even then parts of the system do not answer, so that nothing can be told.
+    """
+    end = time.monotonic() + patience
+    while True:
+        is_last = time.monotonic() >= end
+        try:
+            found = traces.take(ctx).since(before)
+        except Unknown:
+            # An API server that has just started puts readers off.
+            if is_last:
+                raise
+            found = ["no answer"]
+        if is_last or not found:
+            return found
+        ctx.sleep(2)

@@ -133,7 +133,8 @@ class Api:
         if status < 300:
             return text
         who, said = f"{method} {path}", _message(text)
-        if status >= 500:
+        # A read that is put off, as by a server whose storage has just come back, tells nothing yet.
+        if status >= 500 or (status == 429 and method == "GET"):
             raise Unknown(f"{who} — the API server failed with {status}: {said} — see its log")
         raise _KINDS.get(status, Refused)(f"{who} — refused with {status}: {said}", status)
 

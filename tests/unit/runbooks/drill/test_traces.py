@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from infra.errors import Unknown
+from runbooks.lib.drill.model import _left
 from runbooks.lib.drill.traces import Traces, _interfaces, _mounts, _processes, _rules, named, state_of
 
 PS = """\
@@ -124,3 +126,39 @@ def test_what_is_more_on_all_hosts_together_is_left_behind_where_it_changed() ->
     before = Traces({"lab-0 mounts": {"x": "1"}, "lab-1 mounts": {"x": "1"}, "lab-1 firewall": {"x": "2"}})
     after = Traces({"lab-0 mounts": {"x": "2"}, "lab-1 mounts": {"x": "1"}, "lab-1 firewall": {"x": "1"}})
     assert after.since(before) == ["lab-0 mounts: x changed from 1 to 2", "lab-1 firewall: x changed from 2 to 1"]
+
+
+class Answers:
+    """Looks at a system that comes back: what they find, or that it does not answer."""
+
+    def __init__(self, *looks: Traces | Unknown) -> None:
+        self.looks = list(looks)
+        self.slept = 0.0
+
+    def take(self, ctx: Any) -> Traces:
+        """The next look."""
+        found = self.looks.pop(0)
+        if isinstance(found, Unknown):
+            raise found
+        return found
+
+    def sleep(self, seconds: float) -> None:
+        """Between two looks."""
+        self.slept += seconds
+
+
+def test_a_system_that_does_not_answer_yet_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After its API server was started a drill waits until it can tell, and what is still there then counts."""
+    as_it_was, more = Traces({"objects": {}}), Traces({"objects": {"Secret x": "1"}})
+    answers = Answers(Unknown("API server — 429"), more, as_it_was)
+    monkeypatch.setattr("runbooks.lib.drill.traces.take", answers.take)
+    assert _left(cast("Any", answers), as_it_was, 60.0) == []
+    assert (answers.looks, answers.slept) == ([], 4)
+
+
+def test_without_an_answer_to_the_end_nothing_can_be_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer is not "as it was"."""
+    answers = Answers(Unknown("API server — no answer"))
+    monkeypatch.setattr("runbooks.lib.drill.traces.take", answers.take)
+    with pytest.raises(Unknown, match="no answer"):
+        _left(cast("Any", answers), Traces({}), 0.0)
