@@ -42,9 +42,7 @@ def _of_pools(plan: Plan) -> dict[str, Iterable[Row]]:
         "hosts:count": [({"pool": pool.name}, pool.pool.hosts) for pool in pools],
         "gpus_per_host:count": [({"pool": pool.name}, pool.board.gpus) for pool in pools if pool.board.gpu],
         "rails_per_host:count": [({"pool": pool.name}, pool.rdma_devices) for pool in pools if pool.rdma_devices],
-        "gpu_power_watts:limit": [
-            ({"pool": pool.name}, pool.board.gpu.power_w) for pool in pools if pool.board.gpu
-        ],
+        "gpu_power_watts:limit": [({"pool": pool.name}, pool.board.gpu.power_w) for pool in pools if pool.board.gpu],
         # The lab's clock is that of the machine under it.
         "clock_kept:bool": [({"pool": pool.name}, 1) for pool in pools if not plan.target.simulates_gpus],
     }
