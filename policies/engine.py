@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,6 +19,13 @@ SHORT = {
     "-q": "--quantization",
 }
 """Short spellings of flags. Source: vLLM's argument parser."""
+LENGTH = "--max-model-len"
+_TIMES = {"k": 10**3, "m": 10**6, "K": 2**10, "M": 2**20}
+_SHORT_COUNT = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,6})?(?=[km])|[0-9]{1,6}(?=[KM]))([kmKM])")
+"""Thousands and millions, as vLLM reads them. Source: vllm 0.32.0 utils/argparse_utils.py."""
+_COUNT = re.compile(r"[0-9]{1,12}")
+_SHARE = re.compile(r"[0-9]?\.?[0-9]{1,12}")
+
 GPU = "nvidia.com/gpu"
 """Extended resource of whole GPUs. Source: k8s-device-plugin."""
 
@@ -40,10 +48,36 @@ class Engine:
             MalformedError: it is something else.
         """
         text = self.flags.get(flag, str(default))
-        if not text.isdigit():
-            found = f"{flag} {text!r} is not a whole number; write it as in '8'"
+        if not _COUNT.fullmatch(text) or (flag in self.flags and not int(text)):
+            found = f"{flag} {text!r} is not a whole number above 0; write it as in '8'"
             raise MalformedError(self.container["args"].path, found)
         return int(text)
+
+    @property
+    def longest(self) -> int:
+        """Longest request that it is told to admit; 0 when it chooses itself (tokens).
+
+        Raises:
+            MalformedError: it is told something else.
+        """
+        text = self.flags.get(LENGTH, "auto").strip()
+        if text == "-1" or text.lower() == "auto":
+            return 0
+        if short := _SHORT_COUNT.fullmatch(text):
+            return int(float(short[1]) * _TIMES[short[2]])
+        return self.count(LENGTH)
+
+    def share(self, flag: str, default: float) -> float:
+        """Share above 0 and up to 1 that a flag is set to.
+
+        Raises:
+            MalformedError: it is something else.
+        """
+        text = self.flags.get(flag, str(default))
+        if not _SHARE.fullmatch(text) or not 0 < float(text) <= 1:
+            found = f"{flag} {text!r} is not a share above 0 and up to 1; write it as in '0.9'"
+            raise MalformedError(self.container["args"].path, found)
+        return float(text)
 
     @property
     def tensor(self) -> int:

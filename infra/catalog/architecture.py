@@ -13,6 +13,9 @@ Split = Literal["columns", "rows", "kv", "vocab", "experts", "none"]
 """How tensor parallelism deals a tensor: outputs, inputs, key/value heads (copied once there are more ranks than
 heads), vocabulary (padded), experts (whole ones with expert parallelism, else each one's width), or not at all."""
 
+ROW = -1
+"""In place of a group's size where a whole row shares one scale. Source: ``group_size`` of GPTQ and AWQ configs."""
+
 Kind = Literal["full", "sliding", "chunked", "latent", "index", "state", "cross"]
 """What a layer keeps: keys and values of all tokens, of a window, of a chunk; MLA's latent vector; keys of a sparse
 indexer; a state of fixed size for each request (Mamba, gated delta net, short convolutions); or keys and values of
@@ -118,7 +121,7 @@ class Architecture:
     quantisation: str = ""
     """Format of the checkpoint as ``infra.catalog.quantisations`` names it; empty: as ``dtype`` says."""
     group: int = 0
-    """Values that share a scale, where the checkpoint says so (count); 0: as its format has it."""
+    """Values that share a scale, where the checkpoint says so (count); ``ROW``: each row has one, 0: as its format."""
     dtype: str = "bfloat16"
     unquantised: tuple[str, ...] = ()
     """Names of tensors that the checkpoint says it leaves as they are, in all layers."""

@@ -80,7 +80,8 @@ QUANTISATIONS = {
                      source=_VLLM.format("fp8.py: a float32 scale for each row or tensor; Marlin W8A16 below 8.9")),
         Quantisation(name="fp8-block", bits=8, group=128 * 128, group_bits=32, tile=128, least=(7, 5),
                      native=((8, 9), _ANY),
-                     source=_VLLM.format("utils/fp8_utils.py: 128 x 128 tiles, reported in vllm#17569, #25292")),
+                     source=_VLLM.format("utils/fp8_utils.py: 128 x 128 tiles, as in vllm 0.10.2 and sglang 0.5.23; "
+                                         "reported in vllm#17569, #25292")),
         Quantisation(name="mxfp8", bits=8, group=32, group_bits=8, inputs=32, least=(8, 0), native=((10, 0), _ANY),
                      source=_VLLM.format("modelopt.py")),
         Quantisation(name="w8a8-int8", bits=8, row_bytes=4, least=(7, 5), native=((7, 5), (9, 0)),

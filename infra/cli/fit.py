@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infra.cli import single
-from infra.errors import ConfigError
+from infra.errors import ConfigError, Unknown
 
 if TYPE_CHECKING:
+    from infra.fit.log import StartLog
     from infra.plan.single import Single
     from infra.plan.startup import Startup
+
+LONGEST_LINE = 65_536
+"""Characters of one line that are read at a time; arguments of an engine take a few thousand."""
 
 EXIT_DIFFERS = 1
 """The log says something else than the plan."""
@@ -43,15 +48,22 @@ def _fit(options: argparse.Namespace) -> int:
     from infra.fit.log import read
     from infra.screen.fit import document, show
 
-    log = read(_text(options.log))
-    options.engine = options.engine or log.engine
-    options.engine_version = options.engine_version or log.settings.version
-    planned, startup = _planned(options)
-    fit = compare(log, planned, startup) if planned else None
+    if options.stack_file:
+        single.alone(options)
+    log = read(_lines(options.log))
+    fit, doubt = None, None
+    try:
+        planned, startup = _planned(options, log)
+        fit = compare(log, planned, startup) if planned else None
+    except Unknown as error:
+        # What the engine logged stands, whatever can be said of a plan.
+        doubt = error
     if options.json:
         print(json.dumps(document(log, fit), indent=2))
     else:
-        show(str(options.log), log, fit)
+        show(str(options.log), log, fit, is_asked=bool(options.model))
+    if doubt:
+        raise doubt
     if options.store:
         if fit is None:
             raise ConfigError(
@@ -59,10 +71,14 @@ def _fit(options: argparse.Namespace) -> int:
             )
         source = options.source or str(options.log)
         store(calibration_row(log, fit, source=source, day=datetime.now(UTC).date()), options.store)
+    if fit and not fit.blame and not log.tells_outcome:
+        raise Unknown(
+            "the log — ends before the cache — it agrees as far as it goes — give the whole start of the engine"
+        )
     return EXIT_DIFFERS if fit and fit.blame else 0
 
 
-def _planned(options: argparse.Namespace) -> tuple[Single | None, Startup | None]:
+def _planned(options: argparse.Namespace, log: StartLog) -> tuple[Single | None, Startup | None]:
     if options.stack_file:
         from infra.cli.stack import model_of
         from infra.plan.single import single_of
@@ -71,11 +87,15 @@ def _planned(options: argparse.Namespace) -> tuple[Single | None, Startup | None
             raise ConfigError("--stack-file — holds several models; say which with --model")
         item = model_of(options.stack_file, options.model)
         return single_of(item), item.startup
+    options.engine = options.engine or log.engine
+    options.engine_version = options.engine_version or log.settings.version
     return (single.single_of(options) if options.model else None), None
 
 
-def _text(path: Path) -> str:
+def _lines(path: Path) -> Iterator[str]:
+    """Yield lines without loading the file; of a line longer than any that counts, only pieces."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
+        with path.open(encoding="utf-8", errors="replace") as file:
+            yield from iter(lambda: file.readline(LONGEST_LINE), "")
     except OSError as error:
         raise ConfigError(f"log {str(path)!r} — cannot be read ({error.strerror}); name the engine's output") from error

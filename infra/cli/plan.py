@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 EXIT_REFUSED = 2
 """Something is refused; nothing was touched."""
 
+EXIT_UNKNOWN = 4
+"""All that is refused is what cannot be told from here."""
+
 
 def add_to(verbs: Any) -> None:
     """Add the verb to a command line."""
@@ -33,10 +36,10 @@ def add_to(verbs: Any) -> None:
     parser.add_argument("--schema", action="store_true", help="print the JSON schema of --json and do nothing else")
     parser.add_argument("--report", type=Path, metavar="DIR", help="write a report with plots into a folder")
     load = parser.add_argument_group("load of one model without a stack file")
-    load.add_argument("--prompt", type=int, metavar="TOKENS", help="prompt of a request (1024)")
-    load.add_argument("--output", type=int, metavar="TOKENS", help="answer to it (1024)")
-    load.add_argument("--concurrency", type=int, metavar="N", help="requests at once (16)")
-    load.add_argument("--usd-per-gpu-hour", type=float, metavar="USD", help="what you pay (a public reference)")
+    load.add_argument("--prompt", metavar="TOKENS", help="prompt of a request (1024)")
+    load.add_argument("--output", metavar="TOKENS", help="answer to it (1024)")
+    load.add_argument("--concurrency", metavar="N", help="requests at once (16)")
+    load.add_argument("--usd-per-gpu-hour", metavar="USD", help="what you pay (a public reference)")
     single.add_to(parser)
     parser.set_defaults(run=_plan)
 
@@ -57,12 +60,14 @@ def _plan(options: argparse.Namespace) -> int:
 
 
 def _of_stack(options: argparse.Namespace) -> int:
+    single.alone(options)
     if options.model:
         from infra.plan.outlook import outlook_of
 
         return _told(options, outlook_of(stack.model_of(options.stack_file, options.model)))
     spec, plan = stack.planned(options.stack_file)
-    refused = [*spec.problems, *(str(refusal) for refusal in plan.refusals)] if plan else list(spec.problems)
+    refusals = plan.refusals if plan else ()
+    refused = [*spec.problems, *(str(refusal) for refusal in refusals)]
     if options.json:
         from infra.document.write import stack_document
 
@@ -75,6 +80,8 @@ def _of_stack(options: argparse.Namespace) -> int:
         from infra.plan.outlook import outlook_of
 
         _report(options, spec.name, [outlook_of(item) for item in plan.models])
+    if not spec.problems and refusals and all(refusal.is_unknown for refusal in refusals):
+        return EXIT_UNKNOWN
     return EXIT_REFUSED if refused else 0
 
 
@@ -82,10 +89,12 @@ def _alone(options: argparse.Namespace) -> int:
     from infra.catalog.prices import REFERENCES, Price
     from infra.plan.outlook import Asked, outlook
 
+    replica = single.single_of(options)
     asked = Asked(options.prompt, options.output, options.concurrency)
-    paid = options.usd_per_gpu_hour
-    price = Price(paid, "--usd-per-gpu-hour", "", "the command line") if paid else REFERENCES.get(options.gpu)
-    return _told(options, outlook(single.single_of(options), asked, price))
+    paid, gpu = options.usd_per_gpu_hour, replica.gpu
+    reference = REFERENCES.get(gpu.name) if gpu else None
+    price = Price(paid, "--usd-per-gpu-hour", "", "the command line") if paid else reference
+    return _told(options, outlook(replica, asked, price))
 
 
 def _told(options: argparse.Namespace, outlook: Outlook) -> int:

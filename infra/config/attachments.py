@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,8 @@ def architectures(models: Mapping[str, Model], root: Path, problems: list[str]) 
     return found
 
 
-def evidence(models: Mapping[str, Model], root: Path, problems: list[str]) -> dict[str, Scores]:
-    """Read the scores that models name: model to scores."""
+def evidence(models: Mapping[str, Model], root: Path, problems: list[str], today: date) -> dict[str, Scores]:
+    """Read the scores that models name: model to scores; a score from a day to come was never measured."""
     found: dict[str, Scores] = {}
     for name, model in models.items():
         if model.evidence is None:
@@ -43,10 +44,17 @@ def evidence(models: Mapping[str, Model], root: Path, problems: list[str]) -> di
         key = f"models.{name}.evidence"
         try:
             written: Any = yaml.safe_load((root / model.evidence).read_text(encoding="utf-8"))
-            found[name] = tuple(TypeAdapter(list[Evidence]).validate_python(written))
+            scores = tuple(TypeAdapter(list[Evidence]).validate_python(written))
+            found[name] = tuple(score for score in scores if score.date <= today)
+            problems += [
+                f"{key}: {model.evidence!r} scores {score.task!r} on {score.date}, and today is {today}; "
+                "write the day on which it was measured"
+                for score in scores
+                if score.date > today
+            ]
         except ValidationError as error:
             problems += [f"{model.evidence}: {said}" for said in explain(error, list[Evidence], (key,))]
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
             problems.append(f"{key}: {model.evidence!r} {_unread(error)}")
     return found
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
 
 _PARTS = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
@@ -51,3 +51,18 @@ class Frozen(BaseModel):
     """Base of all config models: immutable, and a key it does not know is a mistake."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _yes_is_no_number(cls, value: Any, info: ValidationInfo) -> Any:
+        # Python counts with True; a spec that says so is mistaken.
+        if isinstance(value, bool) and not _takes_yes(cls.model_fields[info.field_name or ""].annotation):
+            raise ValueError("no number; write one")
+        return value
+
+
+def _takes_yes(annotation: Any) -> bool:
+    parts = get_args(annotation)
+    if parts and get_origin(annotation) is not Literal:
+        return any(_takes_yes(part) for part in parts)
+    return annotation not in (int, float)

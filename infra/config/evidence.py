@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from infra.config.base import Frozen
 from infra.config.formats import CacheFormat, Quantisation
@@ -29,6 +29,15 @@ class Evidence(Frozen):
     is_lower_better: bool = False
     """Set it for perplexity and error rates."""
     date: date
+
+    @model_validator(mode="after")
+    def _allows_less_than_all(self) -> Self:
+        if not self.is_lower_better and self.allowed_loss >= self.baseline_score:
+            raise ValueError(
+                f"allowed_loss={self.allowed_loss:g} is all of baseline_score={self.baseline_score:g}, so that any "
+                "score would do; lower it"
+            )
+        return self
 
     @property
     def loss(self) -> float:

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -86,8 +87,12 @@ def kubeconfig_path(spec: Spec) -> Path:
     return path
 
 
-def parse(name: str, sections: Mapping[str, Any], root: Path) -> Spec:
-    """Validate each entry by itself, so that one mistake does not hide the others."""
+def parse(name: str, sections: Mapping[str, Any], root: Path, today: date | None = None) -> Spec:
+    """Validate each entry by itself, so that one mistake does not hide the others.
+
+    Args:
+        today: day after which nothing can have been measured; None: the clock's.
+    """
     problems: list[str] = []
     parts: dict[str, Any] = {}
     mistaken: set[str] = set()
@@ -116,7 +121,7 @@ def parse(name: str, sections: Mapping[str, Any], root: Path) -> Spec:
     has_lock, digests = _read_lock(stack, root, problems)
     models = stack.models if stack else {}
     architectures = attachments.architectures(models, root, problems)
-    evidence = attachments.evidence(models, root, problems)
+    evidence = attachments.evidence(models, root, problems, today or datetime.now(UTC).date())
     found = frozenset(mistaken)
     return Spec(name, stack, tuple(problems), found, str(root), digests, has_lock, architectures, evidence)
 

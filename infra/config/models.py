@@ -10,6 +10,9 @@ from infra.config.base import Duration, Frozen, Labels, Name
 from infra.config.formats import CacheFormat, Quantisation
 from infra.config.goal import Goal
 
+MOST_REPLICAS = 4096
+"""Replicas of one model at most (count). Source: our choice; as many as a pool may have hosts."""
+
 Positive = Annotated[int, Field(ge=1)]
 
 
@@ -86,7 +89,7 @@ class Model(Frozen):
     image: str
     """Image reference; by digest, or by name when the image lock knows its digest."""
     pool: Name
-    replicas: Annotated[int, Field(ge=1, le=4096)]
+    replicas: Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
     tensor_parallel: Annotated[int, Field(ge=1, le=72)] = 1
     """GPUs that share one copy of the weights (count)."""
     pipeline_parallel: Annotated[int, Field(ge=1, le=16)] = 1
@@ -152,5 +155,10 @@ class Model(Frozen):
         if self.typical_len and self.typical_len > self.max_model_len:
             raise ValueError(
                 f"typical_len={self.typical_len} is longer than max_model_len={self.max_model_len}; lower it"
+            )
+        if self.goal and self.goal.length > self.max_model_len:
+            raise ValueError(
+                f"goal of {self.goal.prompt} and {self.goal.output} tokens is longer than "
+                f"max_model_len={self.max_model_len}; lower it"
             )
         return self

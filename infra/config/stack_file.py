@@ -37,6 +37,8 @@ def read(path: Path) -> dict[str, Any]:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}" if mark else "somewhere"
         raise ConfigError(f"{who} — is not YAML at {where}: {error.problem}; correct it there") from error
+    except RecursionError as error:
+        raise ConfigError(f"{who} — is nested deeper than any spec; write it as docs and stacks/ show") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{who} — is not YAML: {' '.join(str(error).split())}; write it as UTF-8 text") from error
     config = content.get("config") if isinstance(content, dict) else None

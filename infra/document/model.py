@@ -119,6 +119,7 @@ class SpeedPart(Part):
     bound: Literal["memory", "compute", "links"]
     basis: str
     extrapolated: list[str]
+    notes: list[str]
 
 
 class CostPart(Part):

@@ -131,7 +131,7 @@ def _speed(outlook: Outlook) -> parts.SpeedPart | None:
     return parts.SpeedPart(
         ttft_s=_spread(speed.ttft_s, speed.ttft_band), tpot_s=_spread(speed.tpot_s, speed.band),
         tokens_per_s=speed.tokens_per_s, tokens_per_s_per_gpu=speed.tokens_per_s_per_gpu, bound=speed.bound,
-        basis=speed.basis, extrapolated=list(speed.extrapolated),
+        basis=speed.basis, extrapolated=list(speed.extrapolated), notes=list(speed.notes),
     )  # fmt: skip
 
 

@@ -53,14 +53,15 @@ def store(row: Mapping[str, str], path: Path) -> None:
             raise ConfigError(
                 f"--store {path} — begins with {before[:40]!r} — {header[:40]!r}… is wanted; name another"
             )
-        text = io.StringIO()
+        text = io.StringIO("" if before.endswith("\n") or not before else "\n")
+        text.seek(0, io.SEEK_END)
         writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
         if not before:
             writer.writeheader()
         writer.writerow(row)
         with path.open("a", encoding="utf-8") as file:
             file.write(text.getvalue())
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"--store {path} — cannot be written ({error}) — name a file of yours") from error
 
 

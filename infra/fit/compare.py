@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Literal
 
+from infra.catalog.checkpoints import CHECKPOINTS
+from infra.errors import Unknown
 from infra.fit.log import StartLog
+from infra.plan.layout import problems
 from infra.plan.memory import Memory
+from infra.plan.memory.graphs import rule
 from infra.plan.single import Single
 from infra.plan.startup import STARTUP_MARGIN, Startup
-from infra.units import GIB
+from infra.units import GIB, gib
 
 Unit = Literal["bytes", "tokens", "requests", "seconds"]
 
@@ -73,10 +78,14 @@ class Fit:
 def compare(log: StartLog, planned: Single, startup: Startup | None = None) -> Fit:
     """Hold a log against a plan, as if the plan had been made with the arguments that the log shows.
 
+    Raises:
+        Unknown: the log cannot be of this model on this GPU.
+
     Args:
         startup: how long the planned start takes; None where nothing says how fast weights are read.
     """
     single = as_started(planned, log)
+    _check(single, log)
     memory = single.memory
     terms = (*_causes(log, memory, single), *_effects(log, memory, single), *_times(log, startup))
     off = [term for term in terms if term.is_off]
@@ -111,6 +120,26 @@ def as_started(planned: Single, log: StartLog) -> Single:
     return replace(planned, layout=layout, options=options, host_pool=_whole(log.figure("pool")) or planned.host_pool)
 
 
+def _check(single: Single, log: StartLog) -> None:
+    """Stop where a comparison would say nothing."""
+    named = CHECKPOINTS.get(log.settings.model or "")
+    if named and named.layers != single.architecture.layers:
+        raise Unknown(
+            f"the log — is of {named.name!r}, the plan of {single.architecture.name!r} — name the model it is of"
+        )
+    if wrong := problems(single.architecture, single.layout, single.engine, single.options.quantisation or ""):
+        raise Unknown(
+            f"the log — tells of ranks that {single.name!r} cannot have ({wrong[0]}) — name the model it is of"
+        )
+    most = single.gpu.memory_torch_gib * GIB if single.gpu else inf
+    for name in ("weights", "activation", "pool"):
+        if (found := log.figure(name) or 0) > most:
+            raise Unknown(
+                f"the log — has {gib(round(found))} of {name} on a rank, a {single.gpu and single.gpu.name} has "
+                f"{gib(round(most))} — name the GPU it is of"
+            )
+
+
 def _whole(value: float | None) -> int:
     return round(value) if value else 0
 
@@ -118,6 +147,7 @@ def _whole(value: float | None) -> int:
 def _otherwise(log: StartLog, planned: Single) -> Iterator[str]:
     said, layout, options = log.settings, planned.layout, planned.options
     pairs = (
+        ("model", log.settings.model if _is_repository(log.settings.model) else None, planned.architecture.name),
         ("version", said.version, planned.version),
         ("tensor parallel", said.tensor, layout.tensor),
         ("pipeline parallel", said.pipeline, layout.pipeline),
@@ -142,6 +172,11 @@ def _otherwise(log: StartLog, planned: Single) -> Iterator[str]:
             yield f"{name}: {found} in the log, {wanted} in the plan"
 
 
+def _is_repository(name: str | None) -> bool:
+    """Whether a model was named by its repository, and not by a folder that may be called anything."""
+    return name is not None and not name.startswith(("/", ".", "~")) and name.count("/") == 1
+
+
 def _causes(log: StartLog, memory: Memory, single: Single) -> Iterator[Term]:
     if single.gpu is None:
         return
@@ -153,7 +188,8 @@ def _causes(log: StartLog, memory: Memory, single: Single) -> Iterator[Term]:
     if weights is not None:
         bar = WEIGHTS_SHARE * memory.weights + ROUNDING
         yield Term("weights", "bytes", weights, memory.weights, bar, is_cause=True)
-    counted = memory.graphs if single.engine.counts_graphs else 0
+    charged = rule(single.architecture, single.layout, single.engine, eager=single.options.eager).charged
+    counted = memory.graphs if charged else 0
     split = False
     for name, figure, planned in (
         ("activation", "activation", memory.activation),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 
 from infra.errors import Unknown
-from infra.fit.settings import Settings, settings
+from infra.fit.settings import SAID_BY, VERSION_MARKS, Settings, settings
 from infra.fit.wording import WORDINGS, Wording
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -20,6 +19,9 @@ _RANK = re.compile(
 )
 _STARTS = ("non-default args", "args: Namespace(", "server_args=ServerArgs(")
 """The line with which one start of an engine begins, where it prints one."""
+
+_MARKS = tuple(dict.fromkeys((*SAID_BY, *VERSION_MARKS, *(w.mark for ws in WORDINGS.values() for w in ws))))
+"""Text that a line has which may tell something; all others are chatter."""
 
 LARGEST = frozenset({"weights", "activation", "non_torch", "graphs", "graphs_estimated", "load", "engine"})
 """Figures of which the largest rank counts; of all others the smallest does."""
@@ -55,39 +57,66 @@ class StartLog:
         return max(values) if name in LARGEST else min(values)
 
     @property
+    def tells_outcome(self) -> bool:
+        """Whether it goes as far as the cache, or as the line with which the engine gave up."""
+        return bool(self.failures) or self.figure("tokens") is not None or self.figure("pool") is not None
+
+    @property
     def workers(self) -> int:
         """Ranks that said what their weights take (count)."""
         return sum("weights" in figures for figures in self.ranks.values())
 
 
-def read(text: str) -> StartLog:
-    """Read a log.
+def read(lines: Iterable[str]) -> StartLog:
+    """Read a log line by line; of what tells nothing, nothing is kept.
 
     Raises:
         Unknown: it has no line that any engine we know writes with a figure.
     """
-    lines = [_COLOUR.sub("", line).rstrip() for line in text.splitlines()]
-    starts = list(_starts(lines))
-    for start in reversed(starts):
-        if log := _read(start, len(starts)):
-            return log
-    if not any(lines):
+    last: StartLog | None = None
+    starts, count, is_blank = 0, 0, True
+    for start in _starts(lines):
+        starts += 1
+        count += start.lines
+        is_blank = is_blank and start.is_blank
+        last = _read(start.telling) or last
+    if last:
+        return replace(last, starts=starts)
+    if is_blank:
         raise Unknown("the log — is empty — the whole output of an engine's start is needed — give that")
     raise Unknown(
-        f"the log — has no figure in {len(lines):,} lines — lines of {', '.join(WORDINGS)} about weights, cache or "
+        f"the log — has no figure in {count:,} lines — lines of {', '.join(WORDINGS)} about weights, cache or "
         "graphs are needed — give the output from the engine's first line, at log level INFO"
     )
 
 
-def _starts(lines: list[str]) -> Iterator[list[str]]:
+@dataclass(slots=True)
+class _Start:
+    """Lines of one start: those that may tell something, and how many there are."""
+
+    telling: list[str]
+    lines: int = 0
+    is_blank: bool = True
+    has_begun: bool = False
+
+
+def _starts(lines: Iterable[str]) -> Iterator[_Start]:
     """Cut a file into the starts that it holds; what precedes the first one, such as a banner, belongs to it."""
-    begins = [number for number, line in enumerate(lines) if any(mark in line for mark in _STARTS)]
-    edges = [0, *begins[1:], len(lines)]
-    for first, last in pairwise(edges):
-        yield lines[first:last]
+    start = _Start([])
+    for line in lines:
+        if any(mark in line for mark in _STARTS):
+            if start.has_begun:
+                yield start
+                start = _Start([])
+            start.has_begun = True
+        start.lines += 1
+        start.is_blank = start.is_blank and not line.strip()
+        if any(mark in line for mark in _MARKS):
+            start.telling.append(_COLOUR.sub("", line).rstrip())
+    yield start
 
 
-def _read(lines: list[str], starts: int) -> StartLog | None:
+def _read(lines: list[str]) -> StartLog | None:
     read = {engine: _figures(lines, wordings) for engine, wordings in WORDINGS.items()}
     said = Counter({engine: sum(len(figures) for figures in ranks.values()) for engine, (ranks, _) in read.items()})
     engine, count = said.most_common(1)[0]
@@ -95,7 +124,7 @@ def _read(lines: list[str], starts: int) -> StartLog | None:
     if not count and not failures:
         return None
     whole = {rank: derived(figures) for rank, figures in ranks.items()}
-    return StartLog(engine, settings(lines), whole, failures, starts)
+    return StartLog(engine, settings(lines), whole, failures, starts=1)
 
 
 def _figures(
@@ -131,7 +160,7 @@ def _message(line: str, mark: str) -> str:
 def derived(figures: Mapping[str, float]) -> dict[str, float]:
     """Complete the figures of one rank by what follows from them."""
     full = dict(figures)
-    if "keys" in full:
+    if {"keys", "values"} <= full.keys():
         full["pool"] = full.get("pool", full["keys"] + full["values"])
     if "full_tokens" in full:
         full["tokens"] = full["full_tokens"]

@@ -22,6 +22,9 @@ VERSIONS = (
 )
 """Wordings of an engine's own version."""
 
+VERSION_MARKS = ("ersion", "LLM engine (")
+"""Text that a line with a version has."""
+
 _TEXT = {"model_tag": "model", "model": "model", "model_path": "model", "kv_cache_dtype": "kv_dtype",
          "quantization": "quantisation", "dtype": "dtype"}  # fmt: skip
 _COUNT = {
@@ -91,7 +94,7 @@ def settings(lines: Iterable[str]) -> Settings:
 
 
 def _version(line: str) -> str | None:
-    if "ersion" not in line and "LLM engine (" not in line:
+    if not any(mark in line for mark in VERSION_MARKS):
         return None
     return next((found[1] for wording in VERSIONS if (found := re.search(wording, line))), None)
 
@@ -102,7 +105,7 @@ def _value(key: str, text: str) -> str | int | float | bool | None:
     if key in _SWITCH:
         return {"True": True, "False": False}.get(text)
     if key in _COUNT:
-        return int(text) if text.isdigit() else None
+        return int(text) if re.fullmatch(r"[0-9]{1,12}", text) else None
     if key in _SHARE:
         return float(text) if re.fullmatch(r"\d*\.?\d+", text) else None
     return text.removeprefix("torch.")

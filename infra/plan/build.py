@@ -117,6 +117,8 @@ def _notes(spec: Spec, stack: Stack, models: Iterable[ModelPlan]) -> Iterator[st
         if plan.rollover.min_available is None:
             yield f"models.{plan.name}: 1 replica has no disruption budget; draining its host interrupts it"
         yield from goal_notes(plan)
+        yield from wiring.notes(plan)
+        yield from (f"models.{plan.name}: {note}" for note in plan.memory.notes)
         if plan.rollover.max_surge == 0:
             yield f"models.{plan.name}: no room for one replica more, so a rollout takes one away first"
     if stack.observability is None:

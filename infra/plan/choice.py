@@ -99,7 +99,7 @@ def choose(architecture: Architecture, place: Place, goal: Goal, *, max_len: int
     found: list[Option] = []
     misses: list[Miss] = []
     order = list(formats)
-    ways = [(layout, form) for form in order for layout in layouts(architecture, place.board, form)]
+    ways = [(layout, form) for form in order for layout in layouts(architecture, place, form)]
     for layout, form in sorted(ways, key=lambda way: way[0].gpus):
         if len(found) > 1 and layout.gpus > found[1].gpus:
             break
@@ -112,22 +112,23 @@ def choose(architecture: Architecture, place: Place, goal: Goal, *, max_len: int
     return Choice(best, second, _binds(best, misses), tuple(misses))
 
 
-def layouts(architecture: Architecture, board: Board, form: Format) -> Iterator[Layout]:
+def layouts(architecture: Architecture, place: Place, form: Format) -> Iterator[Layout]:
     """Yield ways to share the GPUs of a host without remainder that a model's shapes allow, fewest GPUs first.
 
     Stages wait for each other and whole experts are unevenly busy, so both are for what ranks cannot share; ranks with
     requests of their own, which keep MLA's cache apart, hold whole experts.
     """
-    shares = [count for count in range(1, board.gpus + 1) if board.gpus % count == 0]
+    most = place.board.gpus
+    shares = [count for count in range(1, most + 1) if most % count == 0]
     experts = any(layer.experts for layer in architecture.layers)
     for gpus in shares:
         parts = [count for count in shares if count > 1 and gpus % count == 0]
         ways = [Layout(gpus)]
-        if problems(architecture, ways[0], form.weights):
+        if problems(architecture, ways[0], place.engine, form.weights):
             ways = [Layout(gpus, expert_parallel=True), *(Layout(gpus // stages, stages) for stages in parts)]
         if experts:
             ways += [Layout(gpus // data, data=data, expert_parallel=True) for data in parts]
-        yield from (way for way in ways if not problems(architecture, way, form.weights))
+        yield from (way for way in ways if not problems(architecture, way, place.engine, form.weights))
 
 
 def attempt(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from infra.plan.facts import ModelPlan
 from infra.plan.formats import made_at_load
 from infra.plan.layout import Layout
+from infra.plan.memory.graphs import ESTIMATE_VARIABLE, has_wild_estimate
 from infra.units import GIB
 
 MODEL_PATH = "/models"
@@ -74,6 +75,8 @@ def environment(plan: ModelPlan) -> dict[str, str]:
     }
     if plan.pool.board.gpu is None:
         env["VLLM_CPU_KVCACHE_SPACE"] = str(round(plan.memory.kv_pool / GIB) or 1)
+    if has_wild_estimate(plan.shape, plan.layout, plan.engine):
+        env[ESTIMATE_VARIABLE] = "0"
     if plan.model.engine_mount:
         env["PYTHONPATH"] = plan.model.engine_mount.mount_path
     if plan.model.rdma_devices:

@@ -42,9 +42,12 @@ class Refusal:
     """What was found and what is allowed."""
     fix: str
     """What to do."""
+    is_unknown: bool = False
+    """Whether nobody can tell from here; it is refused all the same."""
 
     def __str__(self) -> str:
-        return f"{self.id} {self.key}: {self.found}; {self.fix}"
+        doubt = "cannot tell, " if self.is_unknown else ""
+        return f"{self.id} {self.key}: {doubt}{self.found}; {self.fix}"
 
 
 @dataclass(frozen=True, slots=True)

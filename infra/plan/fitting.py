@@ -15,7 +15,7 @@ def usual_length(plan: ModelPlan) -> int:
 
 def enough(plan: ModelPlan) -> int | None:
     """Smallest number of ranks that holds the longest request and the requests at once; None when none does."""
-    legal = legal_tensor(plan.shape, plan.pool.board.gpus, plan.format.weights)
+    legal = legal_tensor(plan.shape, plan.pool.board.gpus, plan.engine, plan.format.weights)
     return next((ranks for ranks in legal if _holds(plan, ranks)), None)
 
 

@@ -80,13 +80,13 @@ def needs_evidence(form: Format, architecture: Architecture) -> bool:
 
 
 def scores(form: Format, checkpoint: str, evidence: Iterable[Evidence]) -> list[Evidence]:
-    """Scores of one format of one checkpoint, the last of each task."""
+    """Scores of one format of one checkpoint, the last of each task; of one day, the worst."""
     fits = [
         score
         for score in evidence
         if (score.checkpoint, score.quantisation, score.kv_cache_dtype) == (checkpoint, form.weights, form.cache)
     ]
-    return list({score.task: score for score in sorted(fits, key=lambda score: score.date)}.values())
+    return list({score.task: score for score in sorted(fits, key=lambda score: (score.date, score.loss))}.values())
 
 
 def allowed(architecture: Architecture, evidence: Iterable[Evidence], gpu: Gpu) -> Iterator[Format]:

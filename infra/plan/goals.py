@@ -65,6 +65,7 @@ def notes(plan: ModelPlan) -> Iterator[str]:
         )
     if plan.speed and plan.speed.extrapolated:
         yield f"{who}: its speed is extrapolated in {', '.join(plan.speed.extrapolated)}; measure before you promise"
+    yield from (f"{who}: {note}" for note in (plan.speed.notes if plan.speed else ()))
 
 
 def _pace(plan: ModelPlan, goal: Goal, gpu: Gpu) -> tuple[Speed | None, Work | None]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from infra.catalog.architecture import Architecture, Layer, Tensor
+from infra.catalog.architecture import ROW, Architecture, Layer, Tensor
+from infra.catalog.engines import Engine
 from infra.catalog.quantisations import Quantisation, quantisation
 from infra.units import ceil_div
 
@@ -55,12 +57,13 @@ def kv_heads(layer: Layer, architecture: Architecture) -> int:
     return max((cache.kv_heads for cache in layer.caches), default=0) or architecture.kv_heads
 
 
-def problems(architecture: Architecture, layout: Layout, format_name: str = "") -> tuple[str, ...]:
+def problems(architecture: Architecture, layout: Layout, engine: Engine, format_name: str = "") -> tuple[str, ...]:
     """Every reason why a model cannot be dealt this way, each with what is allowed; empty when it can.
 
     Args:
         architecture: the model.
         layout: how it is to be dealt.
+        engine: by whose rules.
         format_name: format of the weights; empty: that of the checkpoint.
     """
     form = quantisation(format_name or architecture.quantisation or "bf16")
@@ -68,13 +71,14 @@ def problems(architecture: Architecture, layout: Layout, format_name: str = "") 
         *_counts(architecture, layout),
         *_heads(architecture, layout),
         *_experts(architecture, layout),
-        *_shapes(architecture, layout, form),
+        *_shapes(architecture, layout, engine, form),
     )
 
 
-def legal_tensor(architecture: Architecture, most: int, format_name: str = "") -> list[int]:
+def legal_tensor(architecture: Architecture, most: int, engine: Engine, format_name: str = "") -> list[int]:
     """Tensor-parallel widths up to ``most`` that a model and its format allow (counts)."""
-    return [ranks for ranks in range(1, most + 1) if not problems(architecture, Layout(ranks), format_name)]
+    widths = range(1, most + 1)
+    return [ranks for ranks in widths if not problems(architecture, Layout(ranks), engine, format_name)]
 
 
 def _counts(architecture: Architecture, layout: Layout) -> Iterator[str]:
@@ -119,11 +123,13 @@ def _experts(architecture: Architecture, layout: Layout) -> Iterator[str]:
         )
 
 
-def _shapes(architecture: Architecture, layout: Layout, form: Quantisation) -> Iterator[str]:
+def _shapes(architecture: Architecture, layout: Layout, engine: Engine, form: Quantisation) -> Iterator[str]:
     seen = set()
     for layer in kinds(architecture.layers):
         for tensor in layer.tensors:
             own = format_of(tensor, form, architecture)
+            if own and tensor.split == "experts" and own.tile > engine.expert_tile > 0:
+                own = replace(own, tile=engine.expert_tile)
             for problem in _tiles(tensor, layer, architecture, layout, own) if own else ():
                 if problem not in seen:
                     seen.add(problem)
@@ -134,7 +140,8 @@ def format_of(tensor: Tensor, form: Quantisation, architecture: Architecture) ->
     """Format that replaces a tensor; None for vectors and for what stays as it is.
 
     In the checkpoint's own format the checkpoint's own exceptions hold; made of another one, a format replaces all
-    that it can.
+    that it can. What is smaller than a tile stays: engines have no kernel for it (vllm 0.10.2 to 0.32.0, on the gates
+    of Qwen3-Next and Qwen3.5), so that whoever makes such checkpoints leaves it out.
     """
     if tensor.columns == 1:
         return None
@@ -144,7 +151,23 @@ def format_of(tensor: Tensor, form: Quantisation, architecture: Architecture) ->
         if tensor.form:
             own = quantisation(tensor.form)
             return own if own.parts else None
-    return form if tensor.part in form.parts else None
+        return grouped(form, architecture.group) if tensor.part in form.parts else None
+    return form if tensor.part in form.parts and min(tensor.rows, tensor.columns) >= form.tile else None
+
+
+@lru_cache(maxsize=256)
+def grouped(form: Quantisation, group: int) -> Quantisation:
+    """A format with groups as large as a checkpoint says; rows and tiles that share a scale have no groups.
+
+    Args:
+        form: as the catalog has it.
+        group: values that share a scale (count), ``ROW`` or 0, as ``Architecture.group`` has it.
+    """
+    if not group or not form.group or form.tile > 1:
+        return form
+    if group == ROW:
+        return replace(form, group=0, row_bytes=form.group_bits / 8)
+    return replace(form, group=group, inputs=max(form.inputs, group))
 
 
 def is_down(tensor: Tensor, architecture: Architecture) -> bool:

@@ -51,6 +51,8 @@ class Rank:
     version: tuple[int, int]
     """Of the engine."""
     format: Format
+    eager: bool = False
+    """Whether CUDA graphs are off."""
 
     def limits(self, max_len: int, *, seqs: int, tokens: int) -> Limits:
         """Size a batch; where too little would stay free for what the engine does not count, its share is lowered.
@@ -66,6 +68,7 @@ class Rank:
             batched_tokens=tokens,
             kv_dtype=self.format.cache,
             quantisation=self.format.weights,
+            eager=self.eager,
             version=self.version,
         )
         share = settle(options, self.architecture, self.layout, self.gpu, self.engine).share

@@ -75,7 +75,7 @@ def _sized(spec: Spec, name: str, model: Model, pool: PoolPlan) -> _Sized | list
         architecture = architecture_of(name, model, spec.architectures)
     except Unknown as error:
         found, _, fix = str(error).rpartition("; ")
-        return [*refusals, Refusal("RW-101", f"{key}.architecture", found, fix)]
+        return [*refusals, Refusal("RW-101", f"{key}.architecture", found, fix, is_unknown=True)]
     if architecture is None and model.config is None:
         near = closest(model.architecture, list(CHECKPOINTS))
         fix = "give its config or its shape" + (f", or: did you mean {near!r}?" if near else "")
@@ -85,19 +85,19 @@ def _sized(spec: Spec, name: str, model: Model, pool: PoolPlan) -> _Sized | list
     try:
         limits = sized(model, architecture, pool.board, engine)
     except (ConfigError, Unknown) as error:
-        return list(_unsized(key, model, architecture, error))
+        return list(_unsized(key, model, architecture, engine, error))
     return _Sized(name, model, architecture, engine, pool, limits, stored_bytes(architecture))
 
 
-def _unsized(key: str, model: Model, architecture: Architecture, error: Exception) -> Iterator[Refusal]:
+def _unsized(key: str, model: Model, architecture: Architecture, engine: Engine, error: Exception) -> Iterator[Refusal]:
     """Say why a model has no size; shapes that cannot be dealt often are the cause, and say what can."""
     form = format_of(model, architecture)
-    for problem in problems(architecture, layout_of(model), form.weights):
+    for problem in problems(architecture, layout_of(model), engine, form.weights):
         found, _, fix = problem.rpartition("; ")
         yield Refusal("RW-102", f"{key}.tensor_parallel", found, fix)
         return
     found, _, fix = str(error).rpartition("; ")
-    yield Refusal("RW-101", f"{key}.architecture", found, fix)
+    yield Refusal("RW-101", f"{key}.architecture", found, fix, is_unknown=isinstance(error, Unknown))
 
 
 def _too_old(key: str, model: Model) -> list[Refusal]:

@@ -13,6 +13,7 @@ from infra.errors import ConfigError, Unknown
 from infra.plan.cost import Cost, cost, work_of
 from infra.plan.layout import Layout, problems
 from infra.plan.memory import Memory
+from infra.plan.objections import objections
 from infra.plan.single import Single, single_of
 from infra.plan.speed import Load, Speed, predict
 
@@ -74,6 +75,11 @@ class Outlook:
     choice: Choice | None = None
     ways: tuple[Way, ...] = ()
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Why figures are what they are, and what may make them worse, one sentence each."""
+        return (*self.memory.notes, *(self.speed.notes if self.speed else ()))
+
     def speed_at(self, requests: int) -> Speed | None:
         """Speed of one replica with another number of requests at once; None where it cannot be told."""
         return _speed(self.single, replace(self.load, concurrency=requests) if self.load else None)[0]
@@ -87,7 +93,7 @@ def outlook_of(item: ModelPlan) -> Outlook:
     load = Load(goal.prompt, goal.output, min(item.max_seqs * item.layout.data, requests) or 1) if goal else None
     unknown = "" if item.speed else "the model has no goal" if goal is None else _speed(single, load)[1]
     return Outlook(
-        single, item.model.replicas, item.memory, length, _problems(single, item.memory), load, item.speed, unknown,
+        single, item.model.replicas, item.memory, length, _objections(single, item.memory), load, item.speed, unknown,
         item.cost, item.startup, item.choice,
     )  # fmt: skip
 
@@ -99,12 +105,17 @@ def outlook(single: Single, asked: Asked, price: Price | None) -> Outlook:
         ConfigError: the layout, the format or the settings cannot be.
         Unknown: what the engine would do with this model is not known.
     """
-    unshared = problems(single.architecture, single.layout, single.options.quantisation or "")
+    unshared = problems(single.architecture, single.layout, single.engine, single.options.quantisation or "")
     if unshared:
         raise ConfigError(*unshared)
+    if single.options.speculative_tokens and not single.architecture.drafter:
+        raise Unknown(
+            f"model {single.name!r} — its config has no layers that draft, and what another drafter weighs and keeps "
+            "cannot be told; plan it without, and hold its start-up log against the plan with infra fit"
+        )
     memory, ways = single.memory, tuple(_ways(single))
     load = _load(single, memory, asked)
-    wrong = [*_problems(single, memory, ways), *_crowded(single, memory, load)]
+    wrong = [*_objections(single, memory, ways), *_crowded(single, memory, load)]
     # What does not start has no speed, and what it would cost is nobody's offer.
     speed, unknown = _speed(single, load) if memory.starts else (None, "it does not start")
     spent = None
@@ -148,19 +159,10 @@ def _speed(single: Single, load: Load | None) -> tuple[Speed | None, str]:
         return None, str(error)
 
 
-def _problems(single: Single, memory: Memory, ways: tuple[Way, ...] = ()) -> tuple[str, ...]:
+def _objections(single: Single, memory: Memory, ways: tuple[Way, ...] = ()) -> tuple[str, ...]:
     asked = single.settings.length
-    longest = memory.longest(asked)
-    wider = [way for way in ways if way.gpus > single.layout.gpus and way.memory.longest(asked) >= asked]
-    more = f"{wider[0].name} would do" if wider else "use more GPUs"
-    if memory.kv_pool <= 0:
-        return (f"weights and activation take all the memory; {more}, or use a smaller format",)
-    if longest < asked:
-        fix = f"set the longest request to {longest:,} or lower, or {more}" if longest else more
-        return (f"one request of {asked:,} tokens does not fit into the cache; {fix}",)
-    if memory.headroom < memory.margin:
-        return ("too little stays free for what the engine does not count; lower its share of memory",)
-    return ()
+    wider = (way for way in ways if way.gpus > single.layout.gpus and way.memory.longest(asked) >= asked)
+    return tuple(objections(single, memory, next((way.name for way in wider), "")))
 
 
 def _ways(single: Single) -> list[Way]:
@@ -180,7 +182,7 @@ def _ways(single: Single) -> list[Way]:
 
 def _way(name: str, single: Single) -> list[Way]:
     """One other way, unless it cannot be or nobody can tell."""
-    if problems(single.architecture, single.layout, single.options.quantisation or ""):
+    if problems(single.architecture, single.layout, single.engine, single.options.quantisation or ""):
         return []
     try:
         return [Way(name, single.layout.gpus, single.memory)]

@@ -10,6 +10,7 @@ from infra.plan.formats import format_of
 from infra.plan.layout import Layout
 from infra.plan.limits import USUAL_SEQS, Limits, Rank, lacks
 from infra.plan.memory import Options, size_on_host
+from infra.plan.startup import EAGER
 from infra.units import GIB
 
 
@@ -37,19 +38,20 @@ def sized(model: Model, architecture: Architecture, board: Board, engine: Engine
     if board.gpu is None:
         return _on_host(model, architecture, engine)
     form = format_of(model, architecture)
-    rank = Rank(architecture, layout_of(model), board.gpu, engine, version_of(model), form)
+    rank = Rank(architecture, layout_of(model), board.gpu, engine, version_of(model), form, EAGER in model.engine_args)
     if model.goal and not (model.max_num_seqs or model.max_num_batched_tokens):
         found = list(rank.candidates(model.max_model_len, model.goal.length))
         return next((limits for limits in found if not lacks(limits, model.max_model_len)), found[-1])
     tokens = model.max_num_batched_tokens or engine.batch(board.gpu).tokens
-    return rank.limits(model.max_model_len, seqs=model.max_num_seqs or USUAL_SEQS, tokens=tokens)
+    return rank.limits(model.max_model_len, seqs=model.max_num_seqs or min(USUAL_SEQS, tokens), tokens=tokens)
 
 
 def _on_host(model: Model, architecture: Architecture, engine: Engine) -> Limits:
+    tokens = model.max_num_batched_tokens or engine.batches[-1].tokens
     options = Options(
         max_len=model.max_model_len,
-        max_seqs=model.max_num_seqs or USUAL_SEQS,
-        batched_tokens=model.max_num_batched_tokens or engine.batches[-1].tokens,
+        max_seqs=model.max_num_seqs or min(USUAL_SEQS, tokens),
+        batched_tokens=tokens,
         kv_dtype=model.kv_cache_dtype,
         version=version_of(model),
     )

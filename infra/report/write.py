@@ -92,5 +92,5 @@ def _model(outlook: Outlook) -> Iterator[str]:
     yield from ("", "| part of a rank's memory | size | share |", "| --- | ---: | ---: |")
     for part in parts(outlook.memory):
         yield f"| {part.name} | {gib(part.size)} | {part.size / outlook.memory.total:.1%} |"
-    for note in outlook.memory.notes:
+    for note in outlook.notes:
         yield from ("", f"Note: {note}.")

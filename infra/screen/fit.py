@@ -43,8 +43,12 @@ SHOWN: dict[str, tuple[str, Unit]] = {
 """Figures of a log that are shown by themselves: in whose words, and in what they are counted."""
 
 
-def show(path: str, log: StartLog, fit: Fit | None) -> None:
-    """Print what a log says beside what the plan says, and the term that is off."""
+def show(path: str, log: StartLog, fit: Fit | None, *, is_asked: bool) -> None:
+    """Print what a log says beside what the plan says, and the term that is off.
+
+    Args:
+        is_asked: whether a model was named, so that only its plan is what cannot be told.
+    """
     console = wide_console()
     version = f" {log.settings.version}" if log.settings.version else ""
     ranks = f", {log.workers} ranks" if log.workers > 1 else ""
@@ -54,7 +58,8 @@ def show(path: str, log: StartLog, fit: Fit | None) -> None:
         console.print(f"[red]stopped:[/] {failure.what} ({escape(failure.line)})", soft_wrap=True)
     if fit is None:
         _figures(console, log)
-        console.print("nothing to hold it against: give --stack-file and --model, or --model and --gpu")
+        if not is_asked:
+            console.print("nothing to hold it against: give --stack-file and --model, or --model and --gpu")
         return
     single = fit.single
     where = f"{single.layout.gpus} × {single.gpu.name}" if single.gpu else "a CPU"
@@ -62,7 +67,8 @@ def show(path: str, log: StartLog, fit: Fit | None) -> None:
     for difference in fit.otherwise:
         console.print(f"started otherwise: {escape(difference)}", soft_wrap=True)
     console.print(_terms(fit))
-    console.print(verdict(fit), soft_wrap=True)
+    if fit.blame or log.tells_outcome:
+        console.print(verdict(fit), soft_wrap=True)
 
 
 def verdict(fit: Fit) -> str:

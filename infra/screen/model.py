@@ -40,7 +40,7 @@ def show(console: Console, outlook: Outlook) -> None:
         console.print(known)
     if outlook.ways:
         console.print(_ways(outlook))
-    for note in outlook.memory.notes:
+    for note in outlook.notes:
         console.print(f"note: {escape(note)}", soft_wrap=True)
 
 

@@ -149,3 +149,18 @@ def test_a_goal_shows_what_would_do(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert lines["load"].startswith("1,024 tokens in, 1,024 out, 32 at once on each replica")
     assert "replicas: " in lines["would do"]
     assert {"first token", "next token", "rate", "binds", "runner-up"} <= lines.keys()
+
+
+def test_a_stack_that_nobody_can_judge_is_not_called_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DeepSeek-V4's cache cannot be told: refused all the same, with exit code 4."""
+    changes = {"models/chat/architecture": "deepseek-ai/DeepSeek-V4-Flash", "models/chat/tensor_parallel": 8}
+    assert main(["plan", _stack(tmp_path, changes)]) == 4
+    assert "RW-101 models.chat.architecture: cannot tell, " in capsys.readouterr().out
+
+
+def test_a_stack_nested_without_end_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It ended in a traceback."""
+    path = tmp_path / "Pulumi.deep.yaml"
+    path.write_text(f"config: {'[' * 100_000}", encoding="utf-8")
+    assert main(["plan", str(path)]) == 2
+    assert "is nested deeper than any spec" in capsys.readouterr().err

@@ -33,8 +33,11 @@ def _log(folder: Path, text: str) -> str:
         (AGREES, 0, "agrees with the plan"),
         (DIFFERS, 1, "off: activation — 4.00 GiB more than planned"),
         ("Traceback\n", 4, "cannot tell: the log — has no figure"),
+        ("Model loading took 14.99 GiB and 5.0 seconds\n", 4, "the log — ends before the cache"),
+        (AGREES.replace("v0.19.0", "v0.5.3.post1"), 4, "its rules before 0.10 are not known"),
+        (f"{AGREES}{'x' * 1_000_000}\n", 0, "agrees with the plan"),
     ],
-    ids=["agrees", "differs", "says nothing"],
+    ids=["agrees", "differs", "says nothing", "is cut", "is old", "has a line without end"],
 )
 def test_the_exit_code_tells_what_a_log_says(
     tmp_path: Path, text: str, code: int, said: str, capsys: pytest.CaptureFixture[str]
@@ -86,3 +89,19 @@ def test_a_log_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.Capt
     """Without a traceback."""
     assert main(["fit", str(tmp_path / "none.log")]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_figures_of_an_engine_too_old_to_plan_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only their comparison cannot be told."""
+    assert main(["fit", _log(tmp_path, AGREES.replace("v0.19.0", "v0.5.3")), *ARGUMENTS]) == 4
+    assert "58.11 GiB" in capsys.readouterr().out
+
+
+def test_a_row_is_not_glued_to_a_file_without_a_last_line_break(tmp_path: Path) -> None:
+    """Two rows became one that nobody can read."""
+    log, rows = _log(tmp_path, AGREES), tmp_path / "rows.csv"
+    command = ["fit", log, *ARGUMENTS, "--store", str(rows)]
+    main(command)
+    rows.write_text(rows.read_text(encoding="utf-8").rstrip("\n"), encoding="utf-8")
+    main(command)
+    assert len(list(read(rows.read_text(encoding="utf-8").splitlines()))) == 2

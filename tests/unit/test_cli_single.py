@@ -65,7 +65,7 @@ def test_more_requests_than_fit_are_refused(capsys: pytest.CaptureFixture[str]) 
         ([], 2, "choose one of h100"),
         (["--gpu", "h100", "--engine", "vlm"], 2, "did you mean 'vllm'?"),
         (["--gpu", "h100", "--engine-version", "newest"], 2, "is no version such as 0.32.0"),
-        (["--gpu", "h100", "--engine-version", "0.5.0"], 4, "rules of vllm before"),
+        (["--gpu", "h100", "--engine-version", "0.5.0"], 4, "its rules before 0.10 are not known"),
         (["--gpu", "h100", "--gpus", "3"], 2, "32 attention heads cannot be dealt evenly"),
         (["--gpu", "h100", "--gpus", "4", "--pipeline", "3"], 2, "give a multiple of 3"),
         (["--gpu", "h100", "--quantisation", "fp7"], 2, "is no format known here"),

@@ -45,15 +45,20 @@ def read_file(path: Path, *, name: str = "") -> Architecture:
     Raises:
         ConfigError, Unknown: as ``read``, and when the file is no JSON object.
     """
+    config = _object(path)
+    beside = path.parent / "hf_quant_config.json"
+    if "quantization_config" not in config and beside.is_file():
+        config["quantization_config"] = _object(beside)
+    return read(config, name=name or path.parent.name, source=str(path))
+
+
+def _object(path: Path) -> dict[str, Any]:
     try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
         raise ConfigError(
             f"config file {str(path)!r} — cannot be read as JSON ({error}); name the checkpoint's config.json"
         ) from error
-    beside = path.parent / "hf_quant_config.json"
-    if isinstance(config, dict) and "quantization_config" not in config and beside.is_file():
-        config["quantization_config"] = json.loads(beside.read_text(encoding="utf-8"))
-    if not isinstance(config, dict):
+    if not isinstance(found, dict):
         raise ConfigError(f"config file {str(path)!r} — holds no JSON object; name the checkpoint's config.json")
-    return read(config, name=name or path.parent.name, source=str(path))
+    return found

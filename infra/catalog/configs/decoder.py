@@ -13,6 +13,9 @@ _SCALED = frozenset({"linear", "dynamic", "ntk"})
 """Rotary scalings that lengthen ``max_position_embeddings``; the others state the long context already.
 Source: vllm 0.32.0 config/model.py, _get_and_verify_max_len."""
 
+_MOST_SCALED = 10_000
+"""Factor of rotary positions beyond which it is a mistake. Source: our choice; published ones end at 256."""
+
 
 def norms(hidden: int, *names: str) -> Layer:
     """Norms before and after the parts of a layer."""
@@ -74,9 +77,11 @@ def max_context(fields: Fields, *, stretched: bool = True) -> int:
     if not isinstance(scaling, Mapping):
         return longest
     kind = str(scaling.get("rope_type", scaling.get("type", "default")))
-    return int(longest * _factor(scaling)) if stretched and kind in _SCALED else longest
+    return int(longest * _factor(fields, scaling)) if stretched and kind in _SCALED else longest
 
 
-def _factor(scaling: Mapping[str, Any]) -> float:
-    factor = scaling.get("factor")
-    return float(factor) if isinstance(factor, int | float) else 1.0
+def _factor(fields: Fields, scaling: Mapping[str, Any]) -> float:
+    factor = scaling.get("factor", 1.0)
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 1 <= factor < _MOST_SCALED:
+        return fields.problem("rope_scaling.factor", factor, f"a number from 1 to {_MOST_SCALED}")
+    return float(factor)

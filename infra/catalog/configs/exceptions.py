@@ -41,8 +41,10 @@ class Rules:
 def quantised(fields: Fields, architecture: Architecture) -> Architecture:
     """The architecture with the formats that its config states."""
     stated = fields.get("quantization_config", "compression_config")
-    if not isinstance(stated, Mapping):
+    if stated is None:
         return architecture
+    if not isinstance(stated, Mapping):
+        fields.doubt(f"quantization_config is {stated!r}, and an object that names a method is needed")
     stated = {**stated, **stated["quantization"]} if isinstance(stated.get("quantization"), Mapping) else stated
     plain = plain_form(architecture.dtype)
     mixed = stated.get("quantized_layers")
@@ -66,13 +68,16 @@ def _spared(fields: Fields, dynamic: object) -> list[str]:
 
 def _names(fields: Fields, stated: object) -> list[str]:
     """Patterns that can be used; one that cannot stops the reading, since what it leaves out is not known."""
-    names = [name for name in stated if isinstance(name, str)] if isinstance(stated, list) else []
-    for name in names:
+    if stated is None:
+        return []
+    if not isinstance(stated, list) or not all(isinstance(name, str) for name in stated):
+        fields.doubt(f"quantisation leaves out {stated!r}, which is no list of names")
+    for name in stated:
         try:
             re.compile(name.removeprefix("re:") if name.startswith("re:") else "")
         except re.error:
             fields.doubt(f"quantisation leaves out {name!r}, which is no regular expression")
-    return names
+    return stated
 
 
 def _mixed(fields: Fields, stated: Mapping[str, Any], mixed: Mapping[str, Any]) -> tuple[str, list[Rule]]:

@@ -10,6 +10,9 @@ from infra.errors import ConfigError, Unknown
 _NESTS = ("text_config", "language_config", "llm_config", "thinker_config")
 """Where models with several inputs keep the fields of their text tower."""
 
+DTYPES = ("bfloat16", "float16", "float32")
+"""Data types that weights and states may be in where no quantisation touched them."""
+
 _MOST_LAYERS = 4096
 """More layers than any model has, beyond which a number is a mistake (count)."""
 
@@ -81,7 +84,16 @@ class Fields:
     @property
     def dtype(self) -> str:
         """Data type of what no quantisation touched."""
-        return self.text("dtype", self.text("torch_dtype", "bfloat16")).removeprefix("torch.")
+        return self.data_type("dtype", default=self.data_type("torch_dtype", default="bfloat16"))
+
+    def data_type(self, key: str, *, default: str = "") -> str:
+        """A data type that has a known size."""
+        if self.get(key) is None:
+            return default
+        name = self.text(key).removeprefix("torch.")
+        if name not in DTYPES:
+            self.doubt(f"{key} {name!r} is no data type that is known here; known are {', '.join(DTYPES)}")
+        return name
 
     def each(self, key: str, layers: int, allowed: Sequence[str | int] = ()) -> list[Any] | None:
         """A list with one entry for each layer; None when it is not there. ``allowed``: all that entries may be."""

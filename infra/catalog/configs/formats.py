@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from infra.catalog.architecture import ROW
 from infra.catalog.configs.fields import Fields
 
 _MODELOPT = {
@@ -47,9 +48,9 @@ def stated_form(fields: Fields, stated: Mapping[str, Any]) -> str:
     """Format that a ``quantization_config`` states for what it replaces."""
     method = str(stated.get("quant_method", "modelopt" if "quant_algo" in stated else "")).replace("_", "-")
     if method in ("fp8", "fp8-e4m3"):
-        return "fp8-block" if stated.get("weight_block_size") else "fp8"
+        return _fp8(fields, stated)
     if method in ("awq", "gptq", "awq-marlin", "gptq-marlin"):
-        return "w8a16" if stated.get("bits") == 8 else method.removesuffix("-marlin")
+        return _weight_only(fields, stated, method.removesuffix("-marlin"))
     if method.startswith("modelopt"):
         return modelopt_form(fields, stated.get("quant_algo"))
     if method == "compressed-tensors":
@@ -57,6 +58,21 @@ def stated_form(fields: Fields, stated: Mapping[str, Any]) -> str:
     if method.replace("-", "_") not in _NAMED:
         fields.doubt(f"quantisation method {method or 'without a name'!r} is not known here")
     return _NAMED[method.replace("-", "_")]
+
+
+def _fp8(fields: Fields, stated: Mapping[str, Any]) -> str:
+    tile = stated.get("weight_block_size")
+    if tile and tile != [128, 128]:
+        fields.doubt(f"quantisation weight_block_size {tile!r} is not known here; known is [128, 128]")
+    return "fp8-block" if tile else "fp8"
+
+
+def _weight_only(fields: Fields, stated: Mapping[str, Any], method: str) -> str:
+    """AWQ or GPTQ by the bits of a weight, which old AWQ checkpoints call ``w_bit``."""
+    bits = stated.get("bits", stated.get("w_bit"))
+    if bits not in (4, 8):
+        fields.doubt(f"quantisation {method} of {bits!r} bits is not known here; known are 4 and 8")
+    return "w8a16" if bits == 8 else method
 
 
 def _compressed(fields: Fields, stated: Mapping[str, Any]) -> str:
@@ -89,11 +105,13 @@ def _section(group: object, key: str) -> Mapping[str, Any]:
 
 
 def scale_group(stated: Mapping[str, Any]) -> int:
-    """Values that share a scale (count); 0 when it is not said, or when a row or a tile shares one."""
+    """Values that share a scale (count); ``ROW`` where a whole row shares one, 0 where it is not said."""
     groups = stated.get("config_groups")
     sections = groups.values() if isinstance(groups, Mapping) else ()
-    said = [stated.get("group_size"), *(_section(group, "weights").get("group_size") for group in sections)]
-    return next((size for size in said if isinstance(size, int) and size > 0), 0)
+    said = [stated.get("group_size", stated.get("q_group_size"))]
+    said += (_section(group, "weights").get("group_size") for group in sections)
+    sizes = [size for size in said if isinstance(size, int) and not isinstance(size, bool)]
+    return next((size if size > 0 else ROW for size in sizes if size), 0)
 
 
 def cache_form(stated: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ def delta_net(fields: Fields, *, fused: bool) -> Layer:
     )
     states = (
         _convolution(2 * key + value, kernel),
-        State(heads * size * fields.count("linear_key_head_dim"), True, fields.text("mamba_ssm_dtype")),
+        State(heads * size * fields.count("linear_key_head_dim"), True, fields.data_type("mamba_ssm_dtype")),
     )
     return Layer(tensors, (Cache("state", states=states),))
 
@@ -59,7 +59,7 @@ def mamba2(fields: Fields) -> Layer:
         vector("mixer.norm", inner, split="columns"),
         *biases,
     )
-    temporal = State(heads * size * depth, True, fields.text("mamba_ssm_cache_dtype"))
+    temporal = State(heads * size * depth, True, fields.data_type("mamba_ssm_cache_dtype"))
     return Layer(tensors, (Cache("state", states=(_convolution(mixed, kernel), temporal)),))
 
 

@@ -62,10 +62,14 @@ class Engine:
     budget: Budget = "requested"
     counts_graphs: bool = False
     """Whether CUDA graphs come off before the KV pool, or out of what is left beside the share."""
+    mixture_graphs_bytes: int = 0
+    """Most that its estimate of CUDA graphs took off for experts over tensor-parallel ranks (bytes); 0: as others."""
     profiles_longest_video: bool = False
     """Whether it profiles a video as long as a request may be, unless it is told a limit."""
     lacks: tuple[str, ...] = ()
     """Formats whose kernels its package does not bring; the weights take the next one's space."""
+    expert_tile: int = 0
+    """Smallest tile it cuts those of experts into where ranks would share one (count); 0: it refuses such ranks."""
     adapts_share: bool = False
     """Whether the default share follows from the GPU and the layout, and ``utilisation`` is only its upper end."""
 

@@ -10,6 +10,9 @@ from infra.units import GIB, MIB
 UNITS = {"gib": GIB, "mib": MIB, "bytes": 1, "s": 1, "ms": 0.001}
 """Endings of group names, and what one of each is in bytes or seconds; without ending a figure is a count or share."""
 
+_MOST = 1e18
+"""Beyond any figure of one GPU in bytes, seconds or tokens: a line that says so is damaged."""
+
 NUMBER = r"-?\d[\d,]*(?:\.\d+)?"
 """A number as logs print it, such as ``1,823,372`` or ``-2.14``."""
 
@@ -35,7 +38,8 @@ class Wording:
         found = self.pattern.search(line)
         if found is None:
             return None
-        return dict(_figure(name, text) for name, text in found.groupdict().items() if text is not None)
+        figures = dict(_figure(name, text) for name, text in found.groupdict().items() if text is not None)
+        return {name: value for name, value in figures.items() if abs(value) < _MOST}
 
 
 def wording(mark: str, pattern: str, source: str, *, adds: str = "", failure: str = "") -> Wording:

@@ -94,7 +94,10 @@ def pool(  # noqa: PLR0913  the engine's own settings under their own names, all
     request = Request(kv_dtype, max_len, batched_tokens, max_seqs, block_tokens, prefix_caching, speculative_tokens)
     budgets = [pool_bytes] * layout.pipeline if isinstance(pool_bytes, int) else list(pool_bytes)
     if not any(layer.caches for layer in architecture.layers):
-        raise ConfigError(f"model {architecture.name!r} — keeps nothing of a request; it needs no KV pool")
+        raise ConfigError(
+            f"model {architecture.name!r} — keeps nothing of a request, and only models that write answers are "
+            "planned; serve it outside of this plan"
+        )
     if engine.name == "vllm":
         return _vllm(architecture, layout, engine, budgets, request, version)
     return _divided(token_groups(architecture, layout, request, engine), budgets, request, request.max_len, spare=0)

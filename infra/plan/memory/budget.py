@@ -13,9 +13,10 @@ from infra.catalog.gpus import Gpu
 from infra.catalog.quantisations import Quantisation, quantisation
 from infra.plan.cache import Pool
 from infra.plan.cache import pool as pool_of
+from infra.plan.cache.rules import NEWEST
 from infra.plan.layout import Layout
 from infra.plan.memory.activation import stage_activation
-from infra.plan.memory.graphs import graph_bytes
+from infra.plan.memory.graphs import GraphRule, rule
 from infra.plan.memory.margin import margin, unseen
 from infra.plan.memory.options import Options, Settings, settle
 from infra.plan.memory.result import Memory
@@ -56,17 +57,19 @@ def size(architecture: Architecture, layout: Layout, gpu: Gpu, engine: Engine, o
     form = quantisation(options.quantisation or architecture.quantisation or _plain(architecture))
     settings = settle(options, architecture, layout, gpu, engine)
     total = round(gpu.memory_torch_gib * GIB)
-    stages = _stages(architecture, layout, gpu, engine, form, options, settings)
-    pools = [_left(stage, total, engine, settings.share) for stage in stages]
+    graphs = rule(architecture, layout, engine, eager=options.eager)
+    stages = _stages(architecture, layout, gpu, engine, form, options, settings, graphs)
+    pools = [_left(stage, total, engine, settings.share, charged=graphs.charged) for stage in stages]
     tightest = min(stages, key=lambda stage: pools[stage.number] / max(stage.layers, 1))
     left = pools[tightest.number]
     blocks = _blocks(architecture, layout, engine, options, settings, pools)
-    usable, headroom = _bounds(tightest, total, left, engine, settings.share)
+    usable, headroom = _bounds(tightest, total, left, engine, settings.share, charged=graphs.charged)
     least, why = margin(architecture)
     return Memory(
         total, usable, tightest.weights, tightest.activation, tightest.runtime, tightest.graphs, left,
         blocks.tokens if blocks else 0, blocks.block_tokens if blocks else engine.block_tokens, settings.length,
-        blocks, _rank(tightest, layout), least, headroom, (*why, *_notes(form, gpu, unseen(architecture, engine))),
+        blocks, _rank(tightest, layout), least, headroom,
+        (*why, *_notes(form, gpu, unseen(architecture, engine)), *_newer(engine, options), *graphs.notes),
     )  # fmt: skip
 
 
@@ -104,6 +107,7 @@ def _stages(
     form: Quantisation,
     options: Options,
     settings: Settings,
+    graphs: GraphRule,
 ) -> list[_Stage]:
     drafts = options.speculative_tokens > 0
     counts = layout.stages(len(architecture.layers))
@@ -112,8 +116,7 @@ def _stages(
     activation = stage_activation(architecture, layout, engine, tokens=settings.tokens, seqs=settings.seqs)
     runtime = _runtime(layout, gpu, engine)
     return [
-        _Stage(stage, weight, peak, runtime, 0 if options.eager else graph_bytes(count, gpu, engine, settings.seqs),
-               count)
+        _Stage(stage, weight, peak, runtime, graphs.bytes(count, gpu, settings.seqs), count)
         for stage, (weight, peak, count) in enumerate(zip(weights, activation, counts, strict=True))
     ]  # fmt: skip
 
@@ -126,10 +129,10 @@ def _runtime(layout: Layout, gpu: Gpu, engine: Engine) -> int:
     return together if gpu.nvlink_gb_s else min(together, alone + NCCL_BYTES)
 
 
-def _left(stage: _Stage, total: int, engine: Engine, share: float) -> int:
+def _left(stage: _Stage, total: int, engine: Engine, share: float, *, charged: bool) -> int:
     """What the pool gets; each engine's share is a share of something else."""
     needed = stage.weights + stage.runtime
-    before = stage.graphs if engine.counts_graphs else 0
+    before = stage.graphs if charged else 0
     if engine.budget == "static":
         return ceil(total * share) - needed
     if engine.budget == "left":
@@ -138,9 +141,9 @@ def _left(stage: _Stage, total: int, engine: Engine, share: float) -> int:
     return ceil(total * share) - needed - stage.activation - before
 
 
-def _bounds(stage: _Stage, total: int, left: int, engine: Engine, share: float) -> tuple[int, int]:
+def _bounds(stage: _Stage, total: int, left: int, engine: Engine, share: float, *, charged: bool) -> tuple[int, int]:
     """What the engine takes at most of all that it counts, and what stays free beside everything."""
-    after = 0 if engine.counts_graphs else stage.graphs
+    after = 0 if charged else stage.graphs
     if engine.budget == "static":
         usable = ceil(total * share)
         return usable, total - usable - stage.activation - stage.graphs
@@ -181,6 +184,15 @@ def _rank(stage: _Stage, layout: Layout) -> str:
     if layout.gpus == 1:
         return "the only rank"
     return f"every rank of stage {stage.number}" if layout.pipeline > 1 else "every rank"
+
+
+def _newer(engine: Engine, options: Options) -> tuple[str, ...]:
+    if engine.name != "vllm" or options.version is None or options.version <= NEWEST:
+        return ()
+    last, asked = (".".join(str(part) for part in version) for version in (NEWEST, options.version))
+    return (
+        f"vllm {asked} is planned by the rules of {last}, the last one read; check its start-up log with infra fit",
+    )
 
 
 def _notes(form: Quantisation, gpu: Gpu, doubt: str) -> tuple[str, ...]:

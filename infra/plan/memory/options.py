@@ -51,8 +51,8 @@ class Settings:
 def settle(options: Options, architecture: Architecture, layout: Layout, gpu: Gpu | None, engine: Engine) -> Settings:
     """Fill in what the engine takes by itself."""
     batch = engine.batch(gpu) if gpu else engine.batches[-1]
-    seqs = options.max_seqs or batch.seqs
     tokens = options.batched_tokens or batch.tokens
+    seqs = options.max_seqs or min(batch.seqs, tokens)
     share = options.utilisation
     if share is None:
         share = adapted_share(gpu, layout, engine, tokens, seqs) if gpu and engine.adapts_share else engine.utilisation

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import ceil
 
+from infra.config.models import MOST_REPLICAS
 from infra.plan.facts import ModelPlan, Refusal
 from infra.plan.fitting import enough, usual_length
 from infra.plan.placement import POD_CPU_SHARE
@@ -15,6 +16,13 @@ def check(plan: ModelPlan) -> Iterator[Refusal]:
     """Yield what its hosts or its pod cannot hold."""
     yield from _place(plan)
     yield from _pod(plan)
+    if plan.max_seqs > plan.batched_tokens:
+        # vllm 0.32.0 config/scheduler.py stops at the start.
+        found = f"{plan.max_seqs} requests in a batch of {plan.batched_tokens} tokens, the engine wants one for each"
+        yield _refuse(plan, "max_num_seqs", found, f"set it to {plan.batched_tokens} or lower, or raise the tokens")
+    if plan.pool.board.gpu and plan.model.kv_cache_gib:
+        found = f"{plan.model.kv_cache_gib:g} GiB, GPUs of pool {plan.pool.name!r} divide their own memory"
+        yield _refuse(plan, "kv_cache_gib", found, "leave it out")
 
 
 def check_memory(plan: ModelPlan) -> Iterator[Refusal]:
@@ -61,7 +69,10 @@ def _goal(plan: ModelPlan, held: int, wanted: int) -> Iterator[Refusal]:
     """Yield a goal beyond what all caches hold together; slower than wished is no refusal, as it is not certain."""
     if held * plan.model.replicas < wanted:
         found = f"{wanted} requests at once, {plan.model.replicas} replicas hold {held} each"
-        fix = f"set models.{plan.name}.replicas to {-(-wanted // held)}" if held else _more_ranks(plan)
+        more = -(-wanted // held) if held else 0
+        fix = f"set models.{plan.name}.replicas to {more}" if held else _more_ranks(plan)
+        if more > MOST_REPLICAS:
+            fix = f"set it to {held * MOST_REPLICAS} or lower, which {MOST_REPLICAS} replicas hold"
         yield _refuse(plan, "goal.concurrency", found, fix)
 
 

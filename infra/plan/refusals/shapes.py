@@ -20,7 +20,7 @@ def check(plan: ModelPlan) -> Iterator[Refusal]:
     elif layout.gpus > board.gpus:
         yield _beyond(plan)
     else:
-        for problem in problems(plan.shape, layout, plan.format.weights)[:1]:
+        for problem in problems(plan.shape, layout, plan.engine, plan.format.weights)[:1]:
             found = problem.rpartition("; ")[0].replace(" — ", ", ")
             yield _refuse(plan, _key(plan), "RW-102", found, _fix(plan, problem))
 
@@ -36,7 +36,8 @@ def _beyond(plan: ModelPlan) -> Refusal:
     board, layout = plan.pool.board, plan.layout
     found = f"{layout.gpus} GPUs per replica, a host of pool {plan.pool.name!r} has {board.gpus} in one NVLink domain"
     most = board.gpus // (layout.gpus // getattr(layout, _WIDEST[_key(plan)]))
-    allowed = legal_tensor(plan.shape, max(1, most), plan.format.weights) if _key(plan) == "tensor_parallel" else []
+    is_tensor = _key(plan) == "tensor_parallel"
+    allowed = legal_tensor(plan.shape, max(1, most), plan.engine, plan.format.weights) if is_tensor else []
     return _refuse(plan, _key(plan), "RW-104", found, f"set it to {allowed[-1] if allowed else max(1, most)} or lower")
 
 
@@ -53,7 +54,7 @@ def _fix(plan: ModelPlan, problem: str) -> str:
     """Name the number of ranks that fits, where only that is wrong; else what the layout itself says."""
     if plan.layout != Layout(plan.layout.tensor):
         return problem.rpartition("; ")[2]
-    allowed = legal_tensor(plan.shape, plan.pool.board.gpus, plan.format.weights)
+    allowed = legal_tensor(plan.shape, plan.pool.board.gpus, plan.engine, plan.format.weights)
     if not allowed:
         return problem.rpartition("; ")[2]
     return f"set it to {enough(plan) or allowed[-1]}; allowed are {', '.join(map(str, allowed))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from infra.plan.engine_args import arguments
@@ -24,6 +24,31 @@ _SHORT = {
     "-q": "--quantization",
 }
 """Short spellings of what the plan sets. Source: vLLM's argument parser."""
+
+_PLANNED = (
+    "--pipeline-parallel-size", "--data-parallel-size", "--enable-expert-parallel", "--quantization",
+    "--kv-cache-dtype", "--gpu-memory-utilization", "--kv-cache-memory-bytes", "--num-gpu-blocks-override",
+)  # fmt: skip
+"""What the plan decides even where it leaves an argument to the engine; its memory and its evidence hang on it."""
+
+UNCOUNTED = (
+    "--speculative-config", "--enable-lora", "--cpu-offload-gb", "--block-size", "--no-enable-prefix-caching",
+    "--decode-context-parallel-size", "--prefill-context-parallel-size", "--kv-transfer-config", "--hf-overrides",
+    "--cudagraph-capture-sizes", "--max-cudagraph-capture-size", "--compilation-config",
+)  # fmt: skip
+"""Arguments that change where memory goes, and that no plan counts."""
+
+
+def notes(plan: ModelPlan) -> Iterator[str]:
+    """Say which arguments the plan does not count."""
+    for arg in plan.model.engine_args:
+        # Fields of a config are set one by one behind a dot.
+        flag = _flag(arg).partition(".")[0]
+        if flag in UNCOUNTED:
+            yield (
+                f"models.{plan.name}: its memory is planned without {flag}; "
+                "hold its start-up log against the plan with infra fit"
+            )
 
 
 def check(plan: ModelPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
@@ -106,11 +131,17 @@ def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
 def _engine_args(plan: ModelPlan) -> Iterator[Refusal]:
     """Yield an argument that the plan gives too; the engine would take the last one and run what was not planned."""
     bare = replace(plan, model=plan.model.model_copy(update={"engine_args": ()}))
-    ours = {_flag(arg) for arg in arguments(bare)} - {_flag(arg) for arg in _REMOTE_CODE}
+    ours = {*_PLANNED, *(_flag(arg) for arg in arguments(bare))} - {_flag(arg) for arg in _REMOTE_CODE}
     for arg in plan.model.engine_args:
-        if _flag(arg) in ours:
-            found = f"{arg!r}, the plan sets {_flag(arg)} itself"
+        if owned := _owned(_flag(arg), ours):
+            found = f"{arg!r}, the plan sets {owned} itself"
             yield Refusal("RW-501", f"models.{plan.name}.engine_args", found, "drop it, and change what the plan reads")
+
+
+def _owned(flag: str, ours: Iterable[str]) -> str | None:
+    """The flag of ours that one stands for; vLLM's parser takes beginnings of names too."""
+    is_beginning = flag.startswith("--") and len(flag) > len("--x")
+    return next((own for own in sorted(ours) if own == flag or (is_beginning and own.startswith(flag))), None)
 
 
 def _flag(arg: str) -> str:

@@ -38,14 +38,14 @@ def _engine(engine: Engine, gpu: Gpu) -> Iterator[Finding]:
     weights, gpus = _weights(engine), engine.gpus * engine.pods
     if not weights or not gpus:
         return
-    share = float(engine.flags.get("--gpu-memory-utilization", UTILISATION))
+    share = engine.share("--gpu-memory-utilization", UTILISATION)
     usable = gpus * gpu.memory_torch_gib * GIB * share
     args = engine.container["args"].path
     if weights >= usable:
         found = f"{gib(weights)} of weights on {gpus} x {gpu.name}, of which the engine may use {gib(usable)}"
         yield Finding("fail", args, f"{found}; it would end with an out-of-memory error at start")
         return
-    per_token, longest = _token_bytes(engine), engine.count("--max-model-len", 0)
+    per_token, longest = _token_bytes(engine), engine.longest
     if per_token and longest * per_token > usable - weights:
         fits = int((usable - weights) / per_token)
         found = f"one request of {longest} tokens takes {gib(longest * per_token)} on {gpus} x {gpu.name}"

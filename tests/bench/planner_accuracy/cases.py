@@ -76,7 +76,7 @@ def planned(row: Log) -> Memory:
     if missing := _missing(row):
         raise Unjudged(missing)
     shapes, layout, rules = architecture(row.like), layout_of(row), engine(row)
-    if reasons := problems(shapes, layout, row.quantisation):
+    if reasons := problems(shapes, layout, rules, row.quantisation):
         raise Unjudged(f"layout: {reasons[0]}")
     if doubt := unseen(shapes, rules):
         raise Unjudged(doubt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.efficiencies import Kind
-from infra.catalog.engines import ENGINES
+from infra.catalog.engines import ENGINES, Engine, engine_for
 from infra.catalog.gpus import GPUS, Gpu
 from infra.catalog.quantisations import quantisation
 from infra.plan.layout import Layout, problems
@@ -23,6 +24,12 @@ from tests.bench.planner_accuracy.cases import Unjudged, architecture
 
 RUNS = Path(__file__).parent / "data" / "silicon.csv"
 """See ``silicon.md`` beside it."""
+
+REFUSED = "refused although it ran"
+"""Reason for runs whose layout the planner says cannot be."""
+
+VERSION = re.compile(r"(\d+)\.(\d+)\.")
+"""Major and minor number of an engine."""
 
 QUEUE_S = 50
 """First tokens that come later are those of requests that waited for others to end (seconds)."""
@@ -60,6 +67,13 @@ NVFP4 = {
     "zai-org/GLM-5": "nvidia/GLM-5-NVFP4",
 }
 """Checkpoints that leave parts in larger formats than ``nvfp4``, which their configs say."""
+
+WHOLE_EXPERTS = {
+    ("MiniMaxAI/MiniMax-M2.5", "fp8", "b200", "0.17.0"),
+    ("MiniMaxAI/MiniMax-M2.5", "fp8", "h200", "0.18.0"),
+}
+"""Model, format, GPU and version of runs that held whole experts although the source says one expert rank. Source:
+``silicon.md``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +125,8 @@ def _case(row: dict[str, str]) -> Case:
         raise Unjudged(reason)
     model, gpu = LIKE[row["model"]], GPUS[row["gpu"]]
     shapes = architecture(model)
-    layout, load, form = _layout(row, shapes, gpu), _load(row), _form(row, shapes)
+    load, form = _load(row), _form(row, shapes)
+    layout = _layout(row, shapes, gpu, form)
     # Small formats are published with an fp8 cache; bf16 checkpoints keep theirs.
     machine = Machine(layout, gpu, quantisation(form), 2.0 if form == "bf16" else 1.0)
     prompt, step = costs_of(_model(NVFP4.get(model, model) if form == "nvfp4" else model, machine), load)
@@ -148,19 +163,26 @@ def _unusable(row: dict[str, str]) -> Iterator[str]:
         yield f"queueing: first token after more than {QUEUE_S} s"
 
 
-def _layout(row: dict[str, str], shapes: Architecture, gpu: Gpu) -> Layout:
+def _layout(row: dict[str, str], shapes: Architecture, gpu: Gpu, form: str) -> Layout:
     tensor, data, experts = int(row["tensor"]), int(row["data"] or 1), int(row["expert_ranks"] or 1)
     is_mixed = any(layer.experts for layer in shapes.layers)
+    is_whole = experts > 1 or (row["model"], row["format"], row["gpu"], row["version"]) in WHOLE_EXPERTS
     # Several exports write tensor × expert ranks as tensor, or tensor ranks as data ranks once more.
     if data < 1 or tensor * data > gpu.per_host or (data == tensor > 1):
         raise Unjudged("layout: ranks contradict one host, or each other")
     if int(row["concurrency"]) != int(row["batch"]) * data:
         raise Unjudged("layout: concurrency is not that of one replica")
-    layout = Layout(tensor, 1, data, is_mixed and experts > 1)
-    # What was measured ran, so that no format's limits are held against it.
-    if wrong := problems(shapes, layout, "bf16"):
-        raise Unjudged(f"layout: {wrong[0]}")
+    layout = Layout(tensor, 1, data, is_mixed and is_whole)
+    if wrong := problems(shapes, layout, _engine(row), form):
+        raise Unjudged(f"{REFUSED}: {wrong[0]}")
     return layout
+
+
+def _engine(row: dict[str, str]) -> Engine:
+    """Rules of a run's version; the newest where it is not told, or told in another program's numbers."""
+    told = VERSION.match(row["version"])
+    version = (int(told[1]), int(told[2])) if told else ENGINES[row["engine"]][0].since
+    return engine_for(row["engine"], version) or ENGINES[row["engine"]][0]
 
 
 def _load(row: dict[str, str]) -> Load:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.catalog.architecture import Architecture
+from infra.catalog.architecture import ROW, Architecture
 from infra.errors import Unknown
 from tests.unit.catalog.config_samples import DEEPSEEK, LLAMA, QWEN3_MOE, sample
 
@@ -135,7 +135,7 @@ def test_mixed_formats_over_one_for_the_rest() -> None:
     [
         ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 0),
         ({"quant_method": "awq", "bits": 4, "group_size": 64}, 64),
-        ({"quant_method": "gptq", "bits": 4, "group_size": -1}, 0),
+        ({"quant_method": "gptq", "bits": 4, "group_size": -1}, ROW),
         (_groups(INT4 | {"group_size": 32}), 32),
     ],
     ids=["tiles", "awq", "rows", "compressed int4"],

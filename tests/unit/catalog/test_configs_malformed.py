@@ -89,7 +89,9 @@ def test_recurrent_layers_in_a_family_without_them_are_not_guessed() -> None:
         sample(LLAMA, layer_types=["linear_attention"] * 6)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "5"], ids=["empty", "broken", "list", "number"])
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1, 2]", "5", "[" * 200_000], ids=["empty", "broken", "list", "number", "nested without end"]
+)
 def test_a_file_that_is_no_config_is_refused(tmp_path: Path, text: str) -> None:
     """The message names the file and what to give instead."""
     path = tmp_path / "config.json"
@@ -102,6 +104,50 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     """As one that cannot be read."""
     with pytest.raises(ConfigError, match="cannot be read"):
         read_file(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize("text", ["{[", "[]", ""], ids=["broken", "list", "empty"])
+def test_a_broken_file_of_formats_beside_a_config_is_refused(tmp_path: Path, text: str) -> None:
+    """It ended in a traceback, or in a plan as if nothing were quantised."""
+    (tmp_path / "config.json").write_text(json.dumps(LLAMA))
+    (tmp_path / "hf_quant_config.json").write_text(text)
+    with pytest.raises(ConfigError, match=r"hf_quant_config\.json' — "):
+        read_file(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize("key", ["dtype", "torch_dtype"])
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "int8", ""])
+def test_a_data_type_of_unknown_size_is_not_guessed(key: str, name: str) -> None:
+    """It ended in a KeyError while memory was added up."""
+    with pytest.raises(Unknown, match=f"{key} '{name}' is no data type"):
+        sample(LLAMA, **{key: name})
+
+
+@pytest.mark.parametrize("factor", [float("nan"), float("inf"), -4.0, 0, "8", True, 1e9])
+def test_a_context_cannot_be_stretched_by_that(factor: object) -> None:
+    """A negative factor gave a longest context of -163,840 tokens, an infinite one a traceback."""
+    with pytest.raises(ConfigError, match=r"rope_scaling\.factor"):
+        sample(LLAMA, rope_scaling={"rope_type": "dynamic", "factor": factor})
+
+
+@pytest.mark.parametrize(
+    "stated",
+    [
+        {"quant_method": "gptq", "bits": 3, "group_size": 128},
+        {"quant_method": "awq", "bits": 2},
+        {"quant_method": "awq"},
+        {"quant_method": "fp8", "weight_block_size": [64, 64]},
+        {"quant_method": "fp8", "modules_to_not_convert": "lm_head"},
+        {"quant_method": "fp8", "ignored_layers": ["lm_head", 3]},
+        "fp8",
+        [],
+    ],
+    ids=["3 bits", "2 bits", "no bits", "other tiles", "one name", "a number", "a word", "a list"],
+)
+def test_a_format_that_is_not_known_is_not_taken_for_its_neighbour(stated: object) -> None:
+    """GPTQ of 3 bits was planned with 4, tiles of 64 as tiles of 128, a word as no format at all."""
+    with pytest.raises(Unknown, match="cannot be told from here"):
+        sample(LLAMA, quantization_config=stated)
 
 
 def _one_of_each_family() -> list[str]:

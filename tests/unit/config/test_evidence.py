@@ -60,6 +60,8 @@ def test_a_record_lacks_nothing(key: str) -> None:
         ("quantised_score", -1),
         ("quantised_score", ".nan"),
         ("allowed_loss", -0.1),
+        ("allowed_loss", 1e9),
+        ("quantised_score", True),
         ("task", ""),
         ("quantized_score", 0.8),
     ],
@@ -83,9 +85,10 @@ def _said(tmp_path: Path, text: str | None) -> list[str]:
         ("[", "models.chat.evidence: 'scores.yaml' is not YAML or JSON"),
         ("a: b", "scores.yaml: models.chat.evidence: {'a': 'b'} is not allowed; it should be a valid list"),
         ("- {task: our tickets}", "scores.yaml: models.chat.evidence.0.checkpoint: missing; add it"),
+        ("[" * 100_000, "models.chat.evidence: 'scores.yaml' is not YAML or JSON"),
         ("- {tsk: our tickets}", "scores.yaml: models.chat.evidence.0.tsk: no such key; did you mean 'task'?"),
     ],
-    ids=["no file", "no YAML", "no list", "incomplete", "mistyped"],
+    ids=["no file", "no YAML", "no list", "incomplete", "nested without end", "mistyped"],
 )
 def test_a_file_of_scores_that_cannot_be_read_is_a_mistake(tmp_path: Path, text: str | None, said: str) -> None:
     """Told beside all other mistakes of the stack, with the key and the file."""
@@ -96,3 +99,13 @@ def test_scores_are_read_with_the_stack(tmp_path: Path) -> None:
     """By the model that names them."""
     (tmp_path / "scores.json").write_text(f"[{_score().model_dump_json()}]", encoding="utf-8")
     assert read({"models/chat/evidence": "scores.json"}, root=tmp_path).evidence == {"chat": (_score(),)}
+
+
+def test_a_score_from_a_day_to_come_is_a_mistake(tmp_path: Path) -> None:
+    """Nobody has measured it; a file dated 2999 allowed FP8."""
+    (tmp_path / "scores.json").write_text(f"[{_score(date='2999-01-01').model_dump_json()}]", encoding="utf-8")
+    spec = read({"models/chat/evidence": "scores.json"}, root=tmp_path)
+    assert [problem.split(",")[0] for problem in spec.problems] == [
+        "models.chat.evidence: 'scores.json' scores 'our tickets' on 2999-01-01"
+    ]
+    assert spec.evidence == {"chat": ()}

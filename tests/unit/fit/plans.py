@@ -7,6 +7,8 @@ from typing import Any
 from infra.catalog.configs import read
 from infra.catalog.engines import engine_for
 from infra.catalog.gpus import GPUS
+from infra.fit import log as fit_log
+from infra.fit.log import StartLog
 from infra.plan.layout import Layout
 from infra.plan.memory import Options
 from infra.plan.single import Single
@@ -33,3 +35,8 @@ def single(name: str, gpu: str | None, version: str, layout: Layout | None = Non
     host_pool = options.pop("host_pool", 0)
     asked = Options(version=(major, minor), **options)
     return Single(name, shape, layout or Layout(), GPUS[gpu] if gpu else None, engine, version, asked, host_pool)
+
+
+def log_of(text: str) -> StartLog:
+    """Read a text as the lines of a file."""
+    return fit_log.read(text.splitlines(keepends=True))

@@ -11,8 +11,7 @@ from infra.catalog.calibration import read as read_rows
 from infra.errors import ConfigError, Unknown
 from infra.fit.calibration import calibration_row, store
 from infra.fit.compare import compare
-from infra.fit.log import read
-from tests.unit.fit.plans import single
+from tests.unit.fit.plans import log_of, single
 
 TEXT = (
     "Initializing a V1 LLM engine (v0.19.1) with config: max_seq_len=8192, tensor_parallel_size=1\n"
@@ -22,7 +21,7 @@ TEXT = (
 
 
 def _row(text: str = TEXT) -> dict[str, str]:
-    log = read(text)
+    log = log_of(text)
     return calibration_row(
         log, compare(log, single("llama-8b", "h100", "0.19.0")), source="logs/a.log", day=date(2026, 12, 2)
     )

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from infra.errors import Unknown
 from infra.fit.compare import Fit, compare
-from infra.fit.log import read
 from infra.plan.startup import Startup
 from infra.units import GIB
-from tests.unit.fit.plans import single
+from tests.unit.fit.plans import log_of, single
 
 H100 = """
 Free memory on device (78.90/79.19 GiB) on startup. Desired GPU memory utilization is (0.95, 75.23 GiB). \
@@ -32,7 +32,7 @@ AS_LOGGED = {
 
 
 def _fit(changes: dict[str, Any] | None = None, **options: Any) -> Fit:
-    log = read(H100.format(**{**AS_LOGGED, **(changes or {})}))
+    log = log_of(H100.format(**{**AS_LOGGED, **(changes or {})}))
     return compare(log, single("llama-8b", "h100", "0.19.0", **options))
 
 
@@ -67,7 +67,7 @@ def test_blocks_are_judged_by_the_cache_that_was_logged() -> None:
 
 def test_what_is_not_split_is_judged_together() -> None:
     """Logs of 0.9 and later often say weights and cache only."""
-    log = read("Model loading took 14.99 GiB and 5.0 seconds\nAvailable KV cache memory: 51.38 GiB\n")
+    log = log_of("Model loading took 14.99 GiB and 5.0 seconds\nAvailable KV cache memory: 51.38 GiB\n")
     blame = compare(log, single("llama-8b", "h100", "0.19.0")).blame
     assert blame
     assert blame.name == "activation, outside PyTorch and graphs"
@@ -85,7 +85,7 @@ def test_a_plan_is_made_with_the_arguments_of_the_log() -> None:
 
 def test_a_refusal_is_held_against_what_one_request_needs() -> None:
     """Both what it needs and how long it may be are exact (figures of a Llama-3.1-8B by vLLM's own rule)."""
-    log = read(
+    log = log_of(
         "ValueError: To serve at least one request with the models's max seq len (131072), (16.0 GiB KV cache is "
         "needed, which is larger than the available KV cache memory (3.18 GiB). Based on the available memory, the "
         "estimated maximum model length is 26032."
@@ -97,7 +97,7 @@ def test_a_refusal_is_held_against_what_one_request_needs() -> None:
 
 def test_the_log_of_this_lab_agrees_to_the_token() -> None:
     """vLLM 0.32 on a CPU with 1 GiB of cache, 2026-12-01."""
-    log = read(
+    log = log_of(
         "(EngineCore pid=27097) INFO 12-01 23:53:55 [cpu_worker.py:260] Explicitly set (1.0/19.96) GiB for KV cache on "
         "node 0.\n(EngineCore pid=27097) INFO 12-01 23:53:55 [kv_cache_utils.py:2327] CPU KV cache size: 2,097,152 "
         "tokens, Maximum concurrency for 8,192 tokens per request: 256.00x\n"
@@ -115,7 +115,23 @@ def test_the_log_of_this_lab_agrees_to_the_token() -> None:
 )
 def test_only_a_slow_start_is_off(seconds: float, off: bool) -> None:
     """A budget is no prediction: less is welcome, and half as much again is what it allows for."""
-    log = read(f"Model loading took 14.99 GiB and {seconds} seconds\n")
+    log = log_of(f"Model loading took 14.99 GiB and {seconds} seconds\n")
     startup = Startup(read=80, copy=10, compile=60, capture=20, floor=170, budget=600, progress_deadline=900)
     (term,) = [term for term in compare(log, single("llama-8b", "h100", "0.19.0"), startup).terms if term.is_bound]
     assert (term.name, term.is_off) == ("load of the weights", off)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("non-default args: {'model': 'meta-llama/Llama-3.1-70B-Instruct'}\n", "is of 'meta-llama/"),
+        ("non-default args: {'pipeline_parallel_size': 999999999}\n", "tells of ranks that 'llama-8b' cannot have"),
+        ("Model loading took 900.0 GiB and 5.0 seconds\n", "name the GPU it is of"),
+    ],
+    ids=["another model", "a thousand million stages", "another GPU"],
+)
+def test_a_log_of_something_else_is_not_compared(said: str, why: str) -> None:
+    """Terms were blamed that are right, and a thousand million stages filled the memory."""
+    log = log_of(f"{said}Available KV cache memory: 51.38 GiB\n")
+    with pytest.raises(Unknown, match=why):
+        compare(log, single("llama-8b", "h100", "0.19.0"))

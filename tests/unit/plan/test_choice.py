@@ -55,7 +55,8 @@ def test_what_is_chosen_meets_the_goal(checkpoint: str, board: str) -> None:
         assert best is None, "625 GiB of weights on a host of 633"
         return
     assert best
-    assert problems(CHECKPOINTS[checkpoint], best.layout, best.format.weights) == ()
+    assert VLLM
+    assert problems(CHECKPOINTS[checkpoint], best.layout, VLLM, best.format.weights) == ()
     assert best.memory.fits
     assert best.memory.pool
     assert best.limits.max_seqs <= best.memory.pool.requests(GOAL.length)
@@ -70,7 +71,7 @@ def test_no_way_that_was_not_chosen_is_cheaper(checkpoint: str) -> None:
     place, form = Place(board, VLLM, (0, 32), 64), Format(architecture.quantisation or "bf16")
     found = [
         attempt(architecture, place, GOAL, max_len=16_384, layout=layout, form=form)
-        for layout in layouts(architecture, board, form)
+        for layout in layouts(architecture, place, form)
     ]
     gpus = sorted(way.gpus for way in found if isinstance(way, Option))
     choice = _choice(checkpoint, board)

@@ -13,7 +13,7 @@ from infra.catalog.gpus import GPUS
 from infra.catalog.quantisations import QUANTISATIONS
 from infra.config.evidence import Evidence
 from infra.plan.engine_args import arguments
-from infra.plan.formats import Format, allowed, instead, needs_evidence, unfit, unfit_cache
+from infra.plan.formats import Format, allowed, instead, needs_evidence, scores, unfit, unfit_cache
 from infra.plan.manifests.model import objects
 from tests.unit.config.test_evidence import SCORE
 from tests.unit.plan.specs import model_of, plan_of
@@ -175,3 +175,10 @@ def test_only_formats_with_good_scores_may_be_chosen() -> None:
         Format("w8a8-int8"),
     ]
     assert list(allowed(CHECKPOINTS[LLAMA], told, GPUS["b300"])) == [Format("bf16"), Format("fp8")]
+
+
+def test_of_two_scores_of_one_day_the_worse_counts() -> None:
+    """Whichever stands last in the file."""
+    good, bad = (Evidence.model_validate({**SCORE, "quantised_score": score}) for score in (0.80, 0.5))
+    for written in ((good, bad), (bad, good)):
+        assert scores(Format("fp8"), LLAMA, written) == [bad]

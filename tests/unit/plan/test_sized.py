@@ -16,6 +16,7 @@ from infra.plan.formats import Format
 from infra.plan.layout import Layout
 from infra.plan.limits import MOST_SEQS, RUNGS, USUAL_SEQS, Rank, lacks
 from infra.plan.memory import Memory
+from infra.plan.single import single_of
 from infra.units import GIB
 from tests.unit.plan.specs import LAB, model_of, plan_of, read
 
@@ -163,3 +164,24 @@ def test_every_board_with_gpus_can_be_planned() -> None:
     """No board lacks a figure that sizing needs."""
     for board in (name for name, board in BOARDS.items() if board.gpu):
         assert _memory(LLAMA_8B, board).kv_pool > 0
+
+
+def test_an_eager_engine_is_planned_without_graphs() -> None:
+    """The stack's screen charged them, that of one model did not."""
+    plan = model_of({"models/chat/engine_args": ["--enforce-eager"]})
+    assert plan.memory.graphs == 0
+    assert single_of(plan).memory == plan.memory
+
+
+@pytest.mark.parametrize(
+    ("arg", "flag"),
+    [
+        ("--speculative-config.method=ngram", "--speculative-config"),
+        ("--enable-lora", "--enable-lora"),
+        ("--block_size=32", "--block-size"),
+    ],
+)
+def test_an_argument_that_no_plan_counts_is_named(arg: str, flag: str) -> None:
+    """Its memory was planned as if it were not there, without a word."""
+    (note,) = (said for said in plan_of({"models/chat/engine_args": [arg]}).notes if "planned without" in said)
+    assert f"planned without {flag};" in note

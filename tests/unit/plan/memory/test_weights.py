@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from infra.catalog.architecture import ROW
 from infra.catalog.calibration import Log, logs
 from infra.catalog.checkpoints import CHECKPOINTS, checkpoint
 from infra.catalog.quantisations import QUANTISATIONS, quantisation
-from infra.plan.layout import Layout
+from infra.plan.layout import Layout, grouped
 from infra.plan.memory.weights import stage_weights
 from infra.units import GIB
 
@@ -60,3 +61,28 @@ def test_a_format_takes_no_more_than_it_replaces(name: str) -> None:
     size = stage_weights(dense, Layout(), quantisation(name), drafter=False)[0]
     whole = stage_weights(dense, Layout(), quantisation("fp32"), drafter=False)[0]
     assert size <= whole
+
+
+def test_scales_weigh_as_much_as_the_checkpoint_says() -> None:
+    """Kimi-K2.5 has a scale for 32 values: 595 GB as published, and 548 GB when groups of 128 are taken."""
+    kimi = checkpoint("moonshotai/Kimi-K2.5")
+    (size,) = stage_weights(kimi, Layout(), quantisation(kimi.quantisation), drafter=False)
+    assert abs(size / 595e9 - 1) < 0.01
+
+
+@pytest.mark.parametrize(("group", "bits"), [(32, 4.5), (64, 4.25), (128, 4.125), (0, 4.125)])
+def test_groups_are_those_of_the_checkpoint(group: int, bits: float) -> None:
+    """Half as large, they have twice as many scales."""
+    assert grouped(quantisation("w4a16"), group).bits_per_value == bits
+
+
+def test_a_row_may_share_one_scale() -> None:
+    """GPTQ writes it as a group of -1."""
+    form = grouped(quantisation("w4a16"), ROW)
+    assert (form.bits_per_value, form.row_bytes) == (4, 2)
+
+
+@pytest.mark.parametrize("name", ["fp8", "fp8-block", "w8a8-int8"])
+def test_rows_and_tiles_have_no_groups(name: str) -> None:
+    """Whatever else a config says."""
+    assert grouped(quantisation(name), 32) is quantisation(name)

@@ -10,7 +10,7 @@ import pytest
 from infra.catalog.efficiencies import published
 from infra.plan.speed.times import times
 from tests.bench.planner_accuracy.fit import fit, predicted
-from tests.bench.planner_accuracy.runs import RUNS, Case, _case, cases
+from tests.bench.planner_accuracy.runs import REFUSED, RUNS, Case, _case, cases
 from tests.bench.planner_accuracy.throughput import figures
 
 ROW = {
@@ -45,6 +45,11 @@ def test_no_row_is_lost() -> None:
     assert len(judged) + sum(refused.values()) == len(RUNS.read_text(encoding="utf-8").splitlines()) - 1 == 5221
     most, others = figures()
     assert len(most) + sum(others.values()) == 79
+
+
+def test_no_layout_is_refused_that_was_measured() -> None:
+    """A run is proof that its layout works, whatever is thought of its format."""
+    assert not [reason for reason in cases()[1] if reason.startswith(REFUSED)]
 
 
 def test_the_fit_finds_what_made_the_times() -> None:
