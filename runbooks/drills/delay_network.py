@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 CLASS, PRIORITY = "1:10", 0x0001_0010
 """Class of tc that delayed packets go through, and the same as a packet's priority; others pass by at full speed."""
 
-NARROW_KBIT = 8
-"""Rate of a way without netem (kbit/s): a request with what confirms its answer takes two and a half seconds there."""
+NARROW_KBIT = 10
+"""Rate of a way without netem (kbit/s): a request with what confirms its answer takes two seconds there."""
 
 DELAY = timedelta(seconds=3)
 """Delay of each packet where the kernel has netem."""
@@ -38,14 +38,14 @@ tc qdisc show dev "$dev" root 2>/dev/null | grep -q "htb 1:" && tc qdisc del dev
 class DelayNetwork(AllReplicas):
     """Delay the packets between the gateway and the replicas of a model.
 
-    With netem each packet waits three seconds. A kernel without it gets a way of 8 kbit/s towards each engine, where
+    With netem each packet waits three seconds. A kernel without it gets a way of 10 kbit/s towards each engine, where
     packets wait for those before them: a real delay, which grows with the load, so that the load is small here. All
     replicas have it, as the gateway prefers those that answer soon. No request may be lost or cut; a few whose
     connection waits too long are told to come back later.
     """
 
-    rate: ClassVar[float] = 0.5
-    during: ClassVar[Holds] = Holds(rejected=10)
+    rate: ClassVar[float] = 0.8
+    during: ClassVar[Holds] = Holds(rejected=20)
     expects: ClassVar[Expects | None] = Expects(
         "ModelFirstTokenSlow", timedelta(seconds=180), "serving/explain_latency",
         "network between gateway and engine adds",
