@@ -141,6 +141,10 @@ class ModelPlan:
     choice: Choice | None = None
     """The cheapest way to meet the goal; None without one."""
 
+    def refuse(self, rule: str, key: str, found: str, fix: str) -> Refusal:
+        """Refuse one of its keys, such as ``max_model_len``."""
+        return Refusal(rule, f"models.{self.name}.{key}", found, fix)
+
 
 @dataclass(frozen=True, slots=True)
 class GatewayPlan:

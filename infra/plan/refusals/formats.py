@@ -22,12 +22,12 @@ def _checkpoint(plan: ModelPlan) -> Iterator[Refusal]:
         return
     if own:
         found = f"{asked!r}, checkpoint {plan.shape.name} is in {own}, and nothing is made of that"
-        yield _refuse(plan, "quantisation", found, "leave it out, or name another checkpoint")
+        yield plan.refuse("RW-103", "quantisation", found, "leave it out, or name another checkpoint")
     elif asked not in AT_LOAD:
         makes = ", ".join(AT_LOAD)
         found = f"{asked!r}, checkpoint {plan.shape.name} is in bf16, of which the engine makes {makes} alone"
         fix = f"set models.{plan.name}.config to the config.json of a checkpoint in {asked}"
-        yield _refuse(plan, "quantisation", found, fix)
+        yield plan.refuse("RW-103", "quantisation", found, fix)
 
 
 def _gpu(plan: ModelPlan) -> Iterator[Refusal]:
@@ -36,9 +36,9 @@ def _gpu(plan: ModelPlan) -> Iterator[Refusal]:
         return
     form = QUANTISATIONS[plan.format.weights]
     if why := unfit(form, gpu):
-        yield _refuse(plan, "quantisation", f"{form.name!r} {why}", f"use a checkpoint in {instead(form, gpu)}")
+        yield plan.refuse("RW-103", "quantisation", f"{form.name!r} {why}", f"use a checkpoint in {instead(form, gpu)}")
     if why := unfit_cache(plan.format.cache, gpu):
-        yield _refuse(plan, "kv_cache_dtype", f"{plan.format.cache!r} {why}", "leave it out")
+        yield plan.refuse("RW-103", "kv_cache_dtype", f"{plan.format.cache!r} {why}", "leave it out")
 
 
 def _accuracy(plan: ModelPlan) -> Iterator[Refusal]:
@@ -47,12 +47,8 @@ def _accuracy(plan: ModelPlan) -> Iterator[Refusal]:
     if not plan.scores:
         said = f"no score of {plan.shape.name} in {plan.format} on a task of yours"
         fix = "score it and the larger format on your own task, and name the file of the scores here"
-        yield _refuse(plan, "evidence", said, fix)
+        yield plan.refuse("RW-103", "evidence", said, fix)
     for score in plan.scores:
         if not score.holds:
             said = f"{plan.format} loses {score.loss:.4g} on {score.task!r}, {score.allowed_loss:.4g} is allowed"
-            yield _refuse(plan, "evidence", said, "use the larger format, or allow more if the task bears it")
-
-
-def _refuse(plan: ModelPlan, key: str, found: str, fix: str) -> Refusal:
-    return Refusal("RW-103", f"models.{plan.name}.{key}", found, fix)
+            yield plan.refuse("RW-103", "evidence", said, "use the larger format, or allow more if the task bears it")

@@ -38,11 +38,11 @@ def _stop(plan: ModelPlan, longest_answer: int) -> Iterator[Refusal]:
             f"{stop.grace} s, preStop {stop.pre_stop} s + drain {stop.drain} s + teardown {stop.teardown} s "
             f"need more than {stop.needed} s"
         )
-        yield _refuse("RW-201", plan, "grace", found, f"raise it above {stop.needed}s or leave it out")
+        yield plan.refuse("RW-201", "grace", found, f"raise it above {stop.needed}s or leave it out")
     if stop.drain < longest_answer:
         found = f"{stop.drain} s, the gateway lets an answer take {longest_answer} s"
         fix = f"raise it to {longest_answer}s, or lower gateway.longest_answer to {stop.drain}s"
-        yield _refuse("RW-201", plan, "drain", found, fix)
+        yield plan.refuse("RW-201", "drain", found, fix)
 
 
 def _start(plan: ModelPlan) -> Iterator[Refusal]:
@@ -52,10 +52,10 @@ def _start(plan: ModelPlan) -> Iterator[Refusal]:
             f"{duration(start.budget)}, reading the weights takes {duration(start.read)}, copying {start.copy} s and "
             f"compiling {duration(start.compile)}"
         )
-        yield _refuse("RW-203", plan, "startup_budget", found, f"raise it to {start.floor}s or leave it out")
+        yield plan.refuse("RW-203", "startup_budget", found, f"raise it to {start.floor}s or leave it out")
     if start.progress_deadline <= start.budget:
         found = f"{duration(start.progress_deadline)}, not above the startup budget of {duration(start.budget)}"
-        yield _refuse("RW-203", plan, "progress_deadline", found, f"raise it above {start.budget}s or leave it out")
+        yield plan.refuse("RW-203", "progress_deadline", found, f"raise it above {start.budget}s or leave it out")
 
 
 def _roll(plan: ModelPlan) -> Iterator[Refusal]:
@@ -63,18 +63,14 @@ def _roll(plan: ModelPlan) -> Iterator[Refusal]:
     if roll.max_unavailable == 0 and free == 0:
         found = f"max_unavailable 0 with room for no further replica on pool {plan.pool.name!r}, so nothing is replaced"
         fix = f"set max_unavailable to 1, or raise pools.{plan.pool.name}.hosts"
-        yield _refuse("RW-204", plan, "rollout", found, fix)
+        yield plan.refuse("RW-204", "rollout", found, fix)
     if roll.max_unavailable >= replicas > 1:
         found = f"max_unavailable {roll.max_unavailable} of {replicas} replicas, so all go at once"
-        yield _refuse("RW-204", plan, "rollout", found, f"set max_unavailable to {replicas - 1} or lower")
+        yield plan.refuse("RW-204", "rollout", found, f"set max_unavailable to {replicas - 1} or lower")
     if roll.min_available is not None and roll.min_available >= replicas:
         found = f"{roll.min_available} of {replicas} replicas, so no host can ever be drained"
         fix = f"set it to {replicas - 1}" if replicas > 1 else "leave it out, or set replicas to 2"
-        yield _refuse("RW-204", plan, "min_available", found, fix)
+        yield plan.refuse("RW-204", "min_available", found, fix)
     elif roll.min_available == 0:
         fix = f"set it to {replicas - 1}, or leave it out" if replicas > 1 else "leave it out, or set replicas to 2"
-        yield _refuse("RW-204", plan, "min_available", "0, so all replicas may be evicted at once", fix)
-
-
-def _refuse(rule: str, plan: ModelPlan, key: str, found: str, fix: str) -> Refusal:
-    return Refusal(rule, f"models.{plan.name}.{key}", found, fix)
+        yield plan.refuse("RW-204", "min_available", "0, so all replicas may be evicted at once", fix)

@@ -22,14 +22,14 @@ def check(plan: ModelPlan) -> Iterator[Refusal]:
     else:
         for problem in problems(plan.shape, layout, plan.engine, plan.format.weights)[:1]:
             found = problem.rpartition("; ")[0].replace(" — ", ", ")
-            yield _refuse(plan, _key(plan), "RW-102", found, _fix(plan, problem))
+            yield plan.refuse("RW-102", _key(plan), found, _fix(plan, problem))
 
 
 def _without_gpus(plan: ModelPlan) -> Iterator[Refusal]:
     ranks = plan.layout.gpus
     if ranks > 1:
         found = f"{ranks} ranks on board {plan.pool.board.name!r} without GPUs"
-        yield _refuse(plan, _key(plan), "RW-101", found, "set it to 1")
+        yield plan.refuse("RW-101", _key(plan), found, "set it to 1")
 
 
 def _beyond(plan: ModelPlan) -> Refusal:
@@ -38,7 +38,7 @@ def _beyond(plan: ModelPlan) -> Refusal:
     most = board.gpus // (layout.gpus // getattr(layout, _WIDEST[_key(plan)]))
     is_tensor = _key(plan) == "tensor_parallel"
     allowed = legal_tensor(plan.shape, max(1, most), plan.engine, plan.format.weights) if is_tensor else []
-    return _refuse(plan, _key(plan), "RW-104", found, f"set it to {allowed[-1] if allowed else max(1, most)} or lower")
+    return plan.refuse("RW-104", _key(plan), found, f"set it to {allowed[-1] if allowed else max(1, most)} or lower")
 
 
 _WIDEST = {"tensor_parallel": "tensor", "pipeline_parallel": "pipeline", "data_parallel": "data"}
@@ -58,7 +58,3 @@ def _fix(plan: ModelPlan, problem: str) -> str:
     if not allowed:
         return problem.rpartition("; ")[2]
     return f"set it to {enough(plan) or allowed[-1]}; allowed are {', '.join(map(str, allowed))}"
-
-
-def _refuse(plan: ModelPlan, key: str, rule: str, found: str, fix: str) -> Refusal:
-    return Refusal(rule, f"models.{plan.name}.{key}", found, fix)

@@ -63,7 +63,7 @@ def check(plan: ModelPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
     if args and not plan.model.trust_remote_code:
         found = f"{args[0]!r} runs code from the checkpoint"
         fix = f"drop it, or write the reason into models.{plan.name}.trust_remote_code"
-        yield Refusal("RW-402", f"models.{plan.name}.engine_args", found, fix)
+        yield plan.refuse("RW-402", "engine_args", found, fix)
 
 
 def check_gateway(plan: GatewayPlan, *, lock: str, has_lock: bool) -> Iterator[Refusal]:
@@ -90,7 +90,7 @@ def _runtime_class(plan: ModelPlan) -> Iterator[Refusal]:
     if wanted and wanted != offered:
         has = f"offers {offered!r}" if offered else "needs none"
         found = f"{wanted!r}, pool {plan.pool.name!r} on target {plan.pool.target.name!r} {has}"
-        yield Refusal("RW-301", f"models.{plan.name}.runtime_class", found, "leave it out")
+        yield plan.refuse("RW-301", "runtime_class", found, "leave it out")
 
 
 def _labels(plan: ModelPlan) -> Iterator[Refusal]:
@@ -104,7 +104,7 @@ def _labels(plan: ModelPlan) -> Iterator[Refusal]:
             close = difflib.get_close_matches(label, offered, n=1)
             found = f"no host of pool {plan.pool.name!r} has this label"
             fix = f"did you mean {close[0]!r}?" if close else f"add it to pools.{plan.pool.name}.labels"
-        yield Refusal("RW-301", f"models.{plan.name}.node_labels.{label}", found, fix)
+        yield plan.refuse("RW-301", f"node_labels.{label}", found, fix)
 
 
 def _host_paths(plan: ModelPlan) -> Iterator[Refusal]:
@@ -117,7 +117,7 @@ def _host_paths(plan: ModelPlan) -> Iterator[Refusal]:
     ):
         if path and not path.startswith("/"):
             found = f"{path!r} starts at a clone, which hosts of pool {plan.pool.name!r} do not have"
-            yield Refusal("RW-301", f"models.{plan.name}.{key}", found, "write it from / on")
+            yield plan.refuse("RW-301", key, found, "write it from / on")
 
 
 def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
@@ -125,7 +125,7 @@ def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
     if wanted > offered:
         has = f"offers {offered} {plan.pool.target.rdma_resource} per host" if offered else "has fabric: none"
         found = f"{wanted}, pool {plan.pool.name!r} {has}"
-        yield Refusal("RW-301", f"models.{plan.name}.rdma_devices", found, f"set it to {offered}, or change the pool")
+        yield plan.refuse("RW-301", "rdma_devices", found, f"set it to {offered}, or change the pool")
 
 
 def _engine_args(plan: ModelPlan) -> Iterator[Refusal]:
@@ -135,7 +135,7 @@ def _engine_args(plan: ModelPlan) -> Iterator[Refusal]:
     for arg in plan.model.engine_args:
         if owned := _owned(_flag(arg), ours):
             found = f"{arg!r}, the plan sets {owned} itself"
-            yield Refusal("RW-501", f"models.{plan.name}.engine_args", found, "drop it, and change what the plan reads")
+            yield plan.refuse("RW-501", "engine_args", found, "drop it, and change what the plan reads")
 
 
 def _owned(flag: str, ours: Iterable[str]) -> str | None:
