@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.engines import Engine
 from infra.catalog.gpus import Gpu
 from infra.plan.cache import Pool
-from infra.plan.cache import pool as pool_of
 from infra.plan.layout import Layout
 from infra.plan.memory import Memory, Options, size, size_on_host
+from infra.plan.memory.blocks import blocks
 from infra.plan.memory.options import Settings, settle
 from infra.plan.startup import EAGER
 from infra.units import GIB
@@ -55,21 +55,8 @@ class Single:
             size_bytes: of one rank.
             length: longest request admitted (tokens); None: as the options say.
         """
-        asked = self.settings
-        return pool_of(
-            self.architecture,
-            self.layout,
-            engine=self.engine,
-            pool_bytes=size_bytes,
-            kv_dtype=self.options.kv_dtype,
-            block_tokens=self.options.block_tokens,
-            max_len=length or asked.length,
-            batched_tokens=asked.tokens,
-            max_seqs=asked.seqs,
-            prefix_caching=self.options.prefix_caching,
-            speculative_tokens=self.options.speculative_tokens,
-            version=self.options.version,
-        )
+        asked = replace(self.settings, length=length or self.settings.length)
+        return blocks(self.architecture, self.layout, self.engine, self.options, asked, size_bytes)
 
 
 def single_of(item: ModelPlan) -> Single:

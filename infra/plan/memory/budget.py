@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -11,11 +10,10 @@ from infra.catalog.architecture import Architecture
 from infra.catalog.engines import Engine
 from infra.catalog.gpus import Gpu
 from infra.catalog.quantisations import Quantisation, quantisation
-from infra.plan.cache import Pool
-from infra.plan.cache import pool as pool_of
 from infra.plan.cache.rules import NEWEST
 from infra.plan.layout import Layout
 from infra.plan.memory.activation import stage_activation
+from infra.plan.memory.blocks import blocks
 from infra.plan.memory.graphs import GraphRule, rule
 from infra.plan.memory.margin import margin, unseen
 from infra.plan.memory.options import Options, Settings, settle
@@ -62,13 +60,13 @@ def size(architecture: Architecture, layout: Layout, gpu: Gpu, engine: Engine, o
     pools = [_left(stage, total, engine, settings.share, charged=graphs.charged) for stage in stages]
     tightest = min(stages, key=lambda stage: pools[stage.number] / max(stage.layers, 1))
     left = pools[tightest.number]
-    blocks = _blocks(architecture, layout, engine, options, settings, pools)
+    cache = blocks(architecture, layout, engine, options, settings, pools) if min(pools) > 0 else None
     usable, headroom = _bounds(tightest, total, left, engine, settings.share, charged=graphs.charged)
     least, why = margin(architecture)
     return Memory(
         total, usable, tightest.weights, tightest.activation, tightest.runtime, tightest.graphs, left,
-        blocks.tokens if blocks else 0, blocks.block_tokens if blocks else engine.block_tokens, settings.length,
-        blocks, _rank(tightest, layout), least, headroom,
+        cache.tokens if cache else 0, cache.block_tokens if cache else engine.block_tokens, settings.length,
+        cache, _rank(tightest, layout), least, headroom,
         (*why, *_notes(form, gpu, unseen(architecture, engine)), *_newer(engine, options), *graphs.notes),
     )  # fmt: skip
 
@@ -81,10 +79,10 @@ def size_on_host(
     settings = settle(options, architecture, layout, None, engine)
     weights = max(stage_weights(architecture, layout, form, drafter=options.speculative_tokens > 0))
     total = weights + pool_bytes + HOST_RUNTIME_BYTES
-    blocks = _blocks(architecture, layout, engine, options, settings, [pool_bytes] * layout.pipeline)
+    cache = blocks(architecture, layout, engine, options, settings, pool_bytes) if pool_bytes > 0 else None
     return Memory(
-        total, total, weights, 0, HOST_RUNTIME_BYTES, 0, pool_bytes, blocks.tokens if blocks else 0,
-        blocks.block_tokens if blocks else engine.block_tokens, settings.length, blocks, "the only rank", 0, 0, (),
+        total, total, weights, 0, HOST_RUNTIME_BYTES, 0, pool_bytes, cache.tokens if cache else 0,
+        cache.block_tokens if cache else engine.block_tokens, settings.length, cache, "the only rank", 0, 0, (),
     )  # fmt: skip
 
 
@@ -152,32 +150,6 @@ def _bounds(stage: _Stage, total: int, left: int, engine: Engine, share: float, 
         return usable, total - usable - after
     usable = ceil(total * share)
     return usable, total - usable - after
-
-
-def _blocks(
-    architecture: Architecture,
-    layout: Layout,
-    engine: Engine,
-    options: Options,
-    settings: Settings,
-    pools: Sequence[int],
-) -> Pool | None:
-    if min(pools) <= 0:
-        return None
-    return pool_of(
-        architecture,
-        layout,
-        engine=engine,
-        pool_bytes=pools,
-        kv_dtype=options.kv_dtype,
-        block_tokens=options.block_tokens,
-        max_len=settings.length,
-        batched_tokens=settings.tokens,
-        max_seqs=settings.seqs,
-        prefix_caching=options.prefix_caching,
-        speculative_tokens=options.speculative_tokens,
-        version=options.version,
-    )
 
 
 def _rank(stage: _Stage, layout: Layout) -> str:

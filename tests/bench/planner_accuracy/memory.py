@@ -10,7 +10,7 @@ from statistics import median
 from infra.catalog.calibration import Log, logs, read
 from infra.catalog.engines import ENGINES
 from infra.errors import ConfigError, Unknown
-from infra.plan.cache import pool
+from infra.plan.memory.blocks import blocks
 from infra.plan.memory.options import settle
 from infra.units import GIB
 from tests.bench.planner_accuracy.cases import Unjudged, architecture, engine, layout_of, options, planned
@@ -160,20 +160,7 @@ def _given_pool(row: Log) -> float | None:
         raise Unjudged("GPU is not known, and the size of its batches with it")
     settings = settle(chosen, shapes, layout, gpu, rules)
     try:
-        found = pool(
-            shapes,
-            layout,
-            engine=rules,
-            pool_bytes=round(row.pool_gib * GIB),
-            kv_dtype=chosen.kv_dtype,
-            block_tokens=chosen.block_tokens,
-            max_len=row.max_len,
-            batched_tokens=settings.tokens,
-            max_seqs=settings.seqs,
-            prefix_caching=chosen.prefix_caching,
-            speculative_tokens=chosen.speculative_tokens,
-            version=row.version,
-        )
+        found = blocks(shapes, layout, rules, chosen, settings, round(row.pool_gib * GIB))
     except (ConfigError, Unknown) as error:
         raise Unjudged(str(error)) from error
     return _error(found.concurrency(row.max_len), logged)
