@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from infra.errors import CheckError, ConfigError
@@ -30,7 +29,6 @@ class NetworkFault(EngineFault):
     """Hurt packets between all gateway pods and the replicas that are targets; probes and scrapes pass."""
 
     needs_lab: ClassVar[bool] = True
-    recovers_within: ClassVar[timedelta] = timedelta(minutes=4)
 
     def verdict(self) -> str:
         """What nftables does with a packet of that way."""

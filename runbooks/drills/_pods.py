@@ -52,10 +52,3 @@ def replicas_left(ctx: Context, model: str, *, takes: int = 1, floor: int = 1) -
 def gateways_left(ctx: Context, *, takes: int = 1, floor: int = 1) -> Left:
     """Gateway pods that go on serving."""
     return Left("ready gateway pods", len(ready_gateways(ctx)), takes, floor)
-
-
-def delete_without_grace(ctx: Context) -> None:
-    """Delete the pod that is the target, and note which it was."""
-    target = ctx.targets[0]
-    ctx.record(pod=target.name)
-    clients.of(ctx).kube.pods.delete(target.namespace, target.name, grace=0)

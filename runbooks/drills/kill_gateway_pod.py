@@ -7,16 +7,16 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.drills import _pods
+from runbooks.drills._deletion import DeletePod
 from runbooks.drills._parts import SOON
 from runbooks.engine.model import Outcome, Target
 from runbooks.lib.drill.claims import Holds, Left
-from runbooks.lib.drill.model import Drill
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
 
 
-class KillGatewayPod(Drill):
+class KillGatewayPod(DeletePod):
     """Delete one gateway pod without grace: clients come back to the other.
 
     Answers that pass through it are cut, and so are requests that kube-proxy sends there until it knows.
@@ -37,15 +37,6 @@ class KillGatewayPod(Drill):
     def left(self, ctx: Context) -> Iterable[Left]:
         """Gateway pods that go on."""
         yield _pods.gateways_left(ctx)
-
-    def fault(self, ctx: Context) -> str:
-        """Which pod goes."""
-        return f"{ctx.targets[0]} is deleted without grace"
-
-    def inject(self, ctx: Context) -> Outcome:
-        """Delete it."""
-        _pods.delete_without_grace(ctx)
-        return Outcome.ok(self.fault(ctx))
 
     def heal(self, ctx: Context) -> Outcome:
         """Nothing to take back: its Deployment makes another."""
