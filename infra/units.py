@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-KIB = 1024
-"""Bytes in one KiB. Source: IEC 80000-13."""
 MIB = 1024**2
 """Bytes in one MiB. Source: IEC 80000-13."""
 GIB = 1024**3

@@ -14,9 +14,7 @@ from infra.config.goal import Goal
 from infra.errors import Unknown
 from infra.plan.choice import Place, choose
 from infra.plan.formats import allowed
-
-Timing = tuple[float, str]
-"""Seconds, and what one should know about them."""
+from tests.bench.watch import Timing
 
 HOSTS = 250
 """Hosts of each board: four boards make a stack of a thousand (count)."""
