@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,31 +24,16 @@ from runbooks.lib import clients, leases
 from runbooks.lib.kubernetes.views import Host
 from runbooks.lib.stack import Monitoring, Stack
 from tests.lab.living_lab import get, kubectl, serving_lab
+from tests.lab.runbook_command import ended, locks, start
 from tests.lab.simulated_hosts import HOST, OTHER, left_as_found
 
 SIGNAL = "signal.lab.railwright.dev/nic-down"
 """What the drill that these tests break off sets on a simulated host."""
 
-LOCKS = ("leases", "--namespace=kube-system", "--selector=railwright.dev/lock=true")
-
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
     return serving_lab()
-
-
-def _runbook(*words: str, runs: Path) -> subprocess.Popen[str]:
-    """Start the command as a user does."""
-    argv = [str(Path(sys.executable).with_name("runbook")), *words]
-    environ = {**os.environ, "RAILWRIGHT_RUNS": str(runs)}
-    return subprocess.Popen(
-        argv, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
-
-
-def _ended(process: subprocess.Popen[str], within: float = 120) -> tuple[int, str]:
-    said, _ = process.communicate(timeout=within)
-    return process.returncode, said
 
 
 def _signalled(lab: Lab) -> list[str]:
@@ -62,11 +45,11 @@ def _signalled(lab: Lab) -> list[str]:
 @contextmanager
 def _in_the_middle(lab: Lab, runs: Path) -> Iterator[subprocess.Popen[str]]:
     """A drill whose fault is in; the test ends it."""
-    process = _runbook("drill", "flap_nic", "--lab", "--yes", runs=runs)
+    process = start("drill", "flap_nic", "--lab", "--yes", runs=runs)
     try:
         end = time.monotonic() + 120
         while not _signalled(lab):
-            assert process.poll() is None, _ended(process)[1]
+            assert process.poll() is None, ended(process)[1]
             assert time.monotonic() < end, "the drill made no fault"
             time.sleep(0.5)
         yield process
@@ -94,7 +77,7 @@ def _drill(drill: type[FlapNic], tmp_path: Path) -> Result:
 @pytest.mark.timeout(480)
 def test_the_short_set_passes(lab: Lab, tmp_path: Path) -> None:
     """Each drill keeps what it claims, is answered, is over, and has left nothing; its report says so."""
-    code, said = _ended(_runbook("drill", "--short", "--lab", "--yes", runs=tmp_path), within=470)
+    code, said = ended(start("drill", "--short", "--lab", "--yes", runs=tmp_path), within=470)
     assert code == 0, said
     reports = [json.loads(path.read_text()) for path in tmp_path.glob("*/drill.json")]
     assert {report["drill"] for report in reports} == {"drills/kill_engine_pod", "drills/kill_gateway_pod"}
@@ -116,10 +99,10 @@ def test_a_drill_whose_engine_is_killed_is_undone_from_its_journal(lab: Lab, tmp
         process.kill()
         process.wait(10)
         assert _signalled(lab) == [OTHER]
-        code, said = _ended(_runbook("undo", _only(tmp_path), runs=tmp_path))
+        code, said = ended(start("undo", _only(tmp_path), runs=tmp_path))
         assert (code, _signalled(lab)) == (0, []), said
         assert "as it was" in said
-        assert get(lab, *LOCKS)["items"] == []
+        assert locks(lab) == []
 
 
 def test_a_drill_that_is_told_to_stop_undoes_at_once(lab: Lab, tmp_path: Path) -> None:
@@ -130,16 +113,16 @@ def test_a_drill_that_is_told_to_stop_undoes_at_once(lab: Lab, tmp_path: Path) -
         while _signalled(lab):
             assert time.monotonic() < end, "the fault is still there"
             time.sleep(0.5)
-        code, said = _ended(process)
+        code, said = ended(process)
         assert code == 1, said
         assert "as it was" in said
-        assert get(lab, *LOCKS)["items"] == []
+        assert locks(lab) == []
 
 
 def test_a_second_drill_on_the_same_scope_is_refused(lab: Lab, tmp_path: Path) -> None:
     """Two faults at once prove nothing: exit 2, with who is at it, and nothing touched."""
     with left_as_found(lab), _in_the_middle(lab, tmp_path / "one"):
-        code, said = _ended(_runbook("drill", "lose_gpu", "--lab", "--yes", runs=tmp_path / "two"))
+        code, said = ended(start("drill", "lose_gpu", "--lab", "--yes", runs=tmp_path / "two"))
         assert code == 2, said
         assert "lock" in said
         assert "nothing was touched" in said
@@ -151,7 +134,7 @@ def test_all_reasons_against_a_drill_come_at_once(lab: Lab, tmp_path: Path) -> N
         kubectl(lab, "cordon", HOST)
         try:
             words = ("run", "drills/drain_host", "--stack", "lab", "--host", "nowhere", "--yes")
-            code, said = _ended(_runbook(*words, runs=tmp_path))
+            code, said = ended(start(*words, runs=tmp_path))
         finally:
             kubectl(lab, "uncordon", HOST)
         assert code == 2, said

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,7 +12,8 @@ import pytest
 from lab.cluster.lab import Lab
 from runbooks.engine.discover import commands
 from runbooks.lib.drill.command import loaded
-from tests.lab.living_lab import get, serving_lab
+from tests.lab.living_lab import serving_lab
+from tests.lab.runbook_command import ended, locks, start
 from tests.lab.simulated_hosts import left_as_found
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
@@ -24,7 +23,6 @@ DRILLS = [
 ]
 """All that the lab can have."""
 
-LOCKS = ("leases", "--namespace=kube-system", "--selector=railwright.dev/lock=true")
 REFUSED = 2
 """Exit code of a drill that may not begin, such as while alerts of the drill before still fire."""
 
@@ -32,12 +30,6 @@ REFUSED = 2
 @pytest.fixture(scope="module")
 def lab() -> Lab:
     return serving_lab()
-
-
-def _start(*words: str, runs: Path) -> subprocess.Popen[str]:
-    argv = [str(Path(sys.executable).with_name("runbook")), *words]
-    environ = {**os.environ, "RAILWRIGHT_RUNS": str(runs)}
-    return subprocess.Popen(argv, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def _has_fault(run: Path) -> bool:
@@ -50,7 +42,7 @@ def _in_the_middle(name: str, runs: Path, within: float = 420) -> tuple[subproce
     """The drill with its fault in, and the id of its run; begun anew as long as the system is not well yet."""
     end = time.monotonic() + within
     while True:
-        process = _start("run", name, "--stack", "lab", "--yes", runs=runs)
+        process = start("run", name, "--stack", "lab", "--yes", runs=runs)
         while process.poll() is None:
             assert time.monotonic() < end, f"{name} made no fault"
             found = sorted(runs.glob("*/journal.jsonl"))
@@ -70,7 +62,6 @@ def test_a_drill_that_is_killed_is_undone_from_its_journal(lab: Lab, tmp_path: P
         process, run = _in_the_middle(name, tmp_path)
         process.kill()
         process.communicate(timeout=10)
-        undo = _start("undo", run, runs=tmp_path)
-        said, _ = undo.communicate(timeout=600)
-        assert (undo.returncode, "as it was" in said) == (0, True), said
-        assert get(lab, *LOCKS)["items"] == []
+        code, said = ended(start("undo", run, runs=tmp_path), within=600)
+        assert (code, "as it was" in said) == (0, True), said
+        assert locks(lab) == []
