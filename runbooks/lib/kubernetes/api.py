@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from infra.errors import ConfigError, Unknown
 from runbooks.lib.writing import Result
@@ -25,6 +25,8 @@ update meets no conflict. Source: pulumi-kubernetes, provider/pkg/await/await.go
 
 MERGE = "application/merge-patch+json"
 """A patch that replaces lists and drops what is null. Source: RFC 7386."""
+
+T = TypeVar("T")
 
 TIMEOUT_SECONDS = 10.0
 """How long one request may take (s)."""
@@ -101,13 +103,9 @@ class Api:
         headers = {"Content-Type": media} if content else {}
         send = partial(self._http.request, method, path, content=content, headers=headers, params=dict(params or {}))
         try:
-            try:
-                answer = send()
-            except (httpx2.RemoteProtocolError, httpx2.ReadError):
-                # A kept connection whose server has gone since; reading again harms nobody.
-                if method != "GET":
-                    raise
-                answer = send()
+            # A kept connection whose server has gone since; reading again harms nobody.
+            stale = (httpx2.RemoteProtocolError, httpx2.ReadError) if method == "GET" else ()
+            answer = _twice(send, (httpx2.ConnectError, *stale))
         except httpx2.TransportError as error:
             reason = str(error) or type(error).__name__
             raise Unknown(f"{method} {path} — the API server gives no answer ({reason}) — see that it runs") from error
@@ -178,8 +176,9 @@ class Api:
 
         who = f"exec in pod {namespace}/{pod}: {' '.join(argv)}"
         options = {"namespace": namespace, "container": container or None, "command": list(argv)}
+        send = partial(self._lightkube.exec, pod, stdout=True, stderr=True, timeout=timeout, **options)  # type: ignore[arg-type]  # the options of exec, all named
         try:
-            answer = self._lightkube.exec(pod, stdout=True, stderr=True, timeout=timeout, **options)  # type: ignore[arg-type]  # the options of exec, all named
+            answer = _twice(send, (httpx2.ConnectError,))
         except (httpx2.TimeoutException, TimeoutError) as error:
             raise Unknown(f"{who} — no answer within {timeout:g} s — see whether the pod's host works") from error
         except (httpx2.HTTPStatusError, WebSocketUpgradeError) as error:
@@ -190,6 +189,17 @@ class Api:
         except (httpx2.HTTPError, HTTPXWSException) as error:
             raise Unknown(f"{who} — the connection failed ({error}) — see whether the pod's host works") from error
         return Result(answer.exit_code, str(answer.stdout or ""), str(answer.stderr or ""))
+
+
+def _twice(send: Callable[[], T], errors: tuple[type[Exception], ...]) -> T:
+    """Send again, once, after a failure that a second request may not meet.
+
+    Where no connection was made nothing has begun, so that a write is as safe to send again as a read.
+    """
+    try:
+        return send()
+    except errors:
+        return send()
 
 
 def _decoded(text: str) -> Object:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import httpx2
 import pytest
 
 from infra.errors import ConfigError, Unknown
@@ -35,3 +37,31 @@ def test_a_no_is_told_from_no_answer(
     with pytest.raises(error, match="initializing") as raised:
         Api(Path).call(method, "/api/v1/nodes")
     assert isinstance(raised.value, ConfigError) == issubclass(error, ConfigError)
+
+
+class Stuttering:
+    """A client whose first connections fail, as while a server's port changes hands."""
+
+    def __init__(self, failures: int) -> None:
+        self.failures = failures
+
+    def exec(self, pod: str, **options: Any) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise httpx2.ConnectError("[SSL: WRONG_VERSION_NUMBER]")
+        return SimpleNamespace(exit_code=0, stdout="12\n", stderr="")
+
+
+def test_one_failed_connection_is_no_answer_yet() -> None:
+    """A drill must not end in "cannot tell" because one handshake failed."""
+    api = Api(Path)
+    vars(api)["_lightkube"] = Stuttering(1)
+    assert api.execute("models", "tiny-0", ["cat", "/proc/1/stat"], "", 5.0).stdout == "12\n"
+
+
+def test_two_failed_connections_are_told() -> None:
+    """Who does not answer twice is not asked for ever."""
+    api = Api(Path)
+    vars(api)["_lightkube"] = Stuttering(2)
+    with pytest.raises(Unknown, match="WRONG_VERSION_NUMBER"):
+        api.execute("models", "tiny-0", ["cat", "/proc/1/stat"], "", 5.0)
