@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,14 @@ from runbooks.engine.discover import commands, load
 
 if TYPE_CHECKING:
     from runbooks.engine.result import Result
+    from runbooks.engine.stop import Stop
     from runbooks.lib.drill.model import Drill
+
+REST_SECONDS = 300.0
+"""How long a drill of a series waits for what a failed one before it left behind (s): windows of alerts, restarts."""
+
+PAUSE_SECONDS = 15.0
+"""Pause between two attempts of that (s)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         ConfigError: it is not clear which drills, or where; nothing was touched.
     """
     from runbooks.engine.junit import write_junit
-    from runbooks.engine.result import worst
+    from runbooks.engine.result import FAILED, worst
     from runbooks.engine.run import execute
     from runbooks.engine.site import Consent
     from runbooks.engine.stop import Stop
@@ -53,7 +62,8 @@ def run(args: argparse.Namespace) -> int:
         for drill in drills:
             if stop.reason:
                 break
-            results.append(execute(drill, drill.Inputs(), stack=stack, site=args.site, consent=consent, stop=stop))
+            attempt = partial(execute, drill, drill.Inputs(), stack=stack, site=args.site, consent=consent, stop=stop)
+            results.append(_rested(attempt, stop) if results and results[-1].exit in FAILED else attempt())
             if args.results and args.yes:
                 from runbooks.lib.drill import results as kept
 
@@ -67,6 +77,18 @@ def run(args: argparse.Namespace) -> int:
     # Drills that a signal kept from beginning are drills that nobody can tell anything about.
     missing = len(drills) - len(results)
     return int(worst([*(result.exit for result in results), *([worst([])] * bool(missing))]))
+
+
+def _rested(attempt: Callable[[], Result], stop: Stop) -> Result:
+    """Try a drill again as long as it is refused for what the one before left behind, such as an alert that fades."""
+    from runbooks.engine.result import Exit
+
+    end = time.monotonic() + REST_SECONDS
+    while (result := attempt()).exit == Exit.REFUSED and time.monotonic() < end and not stop.reason:
+        print(f"{result.runbook}: tried again in {PAUSE_SECONDS:.0f} s, as the drill before failed", file=sys.stderr)
+        # A signal meanwhile waits in the queue of ``stop``, and ends the next attempt before it writes.
+        time.sleep(PAUSE_SECONDS)
+    return result
 
 
 def _left_out(drill: type[Drill], stack: str, args: argparse.Namespace) -> bool:
