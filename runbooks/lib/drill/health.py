@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from infra.errors import CheckError, ConfigError, Unknown
@@ -18,7 +19,7 @@ BASELINE_SECONDS = 8.0
 """How long the steady state is watched before the fault and after recovery (s)."""
 
 SETTLE_SECONDS = 60.0
-"""How long pods and mounts that are on their way out may take until they count as left behind (s)."""
+"""How long mounts and interfaces of pods that have ended may stay until they count as left behind (s)."""
 
 PAST = ("ErrorBudgetBurnFast",)
 """Pages about what was, not about what is. They do not keep a system from being well again; elsewhere than in the lab
@@ -64,6 +65,13 @@ def pages(alerts: Iterable[Alert]) -> list[Alert]:
 def at_rest(ctx: Context) -> bool | None:
     """True once no pod is on its way out; None before."""
     return None if any(pod.deleting for pod in clients.of(ctx).kube.pods.list()) else True
+
+
+def leave_within(ctx: Context) -> timedelta:
+    """How long a pod on its way out may take to be gone with all it had: the longest planned grace, and some more."""
+    plan = clients.of(ctx).plan
+    grace = max([plan.gateway.grace, *(model.shutdown.grace for model in plan.models)])
+    return timedelta(seconds=grace + SETTLE_SECONDS)
 
 
 def settled(ctx: Context, is_quiet: Callable[[Context], bool]) -> bool | None:

@@ -83,19 +83,19 @@ class Drill(Runbook):
             if said := left.refusal():
                 yield said
 
-    @step("look at the system as it is", writes=False, recheck=True, timeout=timedelta(minutes=7))
+    @step("look at the system as it is", writes=False, recheck=True, timeout=timedelta(minutes=40))
     def look(self, ctx: Context) -> Outcome:
         """Remember objects, processes, mounts, interfaces and firewall; at the end nothing may differ."""
         first = ctx.facts.get("look", {}).get("things")
         if first is None:
             # What is on its way out now would be missed later as if the drill had removed it.
-            ctx.until(lambda: health.at_rest(ctx), timeout=timedelta(minutes=3), every=2.0, what="pods leaving")
+            ctx.until(lambda: health.at_rest(ctx), timeout=health.leave_within(ctx), every=2.0, what="pods leaving")
             return Outcome.ok("remembered", things=traces.take(ctx).things)
         before = traces.Traces(first)
-        # Pods that go take some seconds to be gone; what stays after that was left behind. A run that was broken off
-        # has not waited until its pods are back.
-        patience = health.SETTLE_SECONDS if "recover" in ctx.facts else self.recovers_within.total_seconds()
-        found = _left(ctx, before, patience)
+        # What is still there after the time that pods may take to go was left behind. A run that was broken off has
+        # not waited until its pods are back.
+        patience = health.leave_within(ctx) if "recover" in ctx.facts else self.recovers_within
+        found = _left(ctx, before, patience.total_seconds())
         return Outcome.fail("left behind: " + "; ".join(found[:5]), left=found) if found else Outcome.ok("as it was")
 
     @step("steady state under load", writes=False, timeout=timedelta(minutes=3))

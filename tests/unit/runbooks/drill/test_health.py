@@ -49,7 +49,9 @@ def system(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Context]:
             deployments=SimpleNamespace(list=lambda: [_deployment()] if deployments is None else deployments),
             pods=SimpleNamespace(list=lambda: pods),
         )
-        plan = SimpleNamespace(target=SimpleNamespace(name=target))
+        model = SimpleNamespace(shutdown=SimpleNamespace(grace=130))
+        gateway = SimpleNamespace(grace=140)
+        plan = SimpleNamespace(target=SimpleNamespace(name=target), gateway=gateway, models=[model])
         fake = SimpleNamespace(kube=kube, prometheus=SimpleNamespace(alerts=asked), plan=plan)
         monkeypatch.setattr(clients, "of", lambda ctx: fake)
         return cast("Context", SimpleNamespace(stack=target))
@@ -117,6 +119,11 @@ def test_a_system_has_settled_when_all_is_well(
 def test_a_look_waits_for_pods_that_leave(system: Callable[..., Context], leaving: list[bool], rests: Any) -> None:
     """A pod on its way out would be missed afterwards as if the drill had removed it."""
     assert health.at_rest(system(pods=[SimpleNamespace(deleting=one) for one in leaving])) is rests
+
+
+def test_a_pod_that_drains_is_not_left_behind(system: Callable[..., Context]) -> None:
+    """A gateway that may take 140 s to go was called left behind after 60."""
+    assert health.leave_within(system()).total_seconds() == 140 + health.SETTLE_SECONDS
 
 
 def test_a_fault_of_hosts_is_refused_in_the_lab(system: Callable[..., Context]) -> None:
