@@ -19,9 +19,9 @@ from infra.errors import ConfigError, Unknown
 Scores = tuple[Evidence, ...]
 
 
-def architectures(models: Mapping[str, Model], root: Path, problems: list[str]) -> dict[str, Architecture]:
-    """Read the ``config.json`` or ``params.json`` that models name: model to architecture."""
-    found: dict[str, Architecture] = {}
+def architectures(models: Mapping[str, Model], root: Path, problems: list[str]) -> dict[str, Architecture | Unknown]:
+    """Read the ``config.json`` or ``params.json`` that models name: model to architecture, or why it cannot be told."""
+    found: dict[str, Architecture | Unknown] = {}
     for name, model in models.items():
         if model.config is None:
             continue
@@ -31,7 +31,7 @@ def architectures(models: Mapping[str, Model], root: Path, problems: list[str]) 
         except ConfigError as error:
             problems += [f"{key}: {problem}" for problem in error.problems]
         except Unknown as error:
-            problems.append(f"{key}: {error}")
+            found[name] = error
     return found
 
 

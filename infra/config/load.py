@@ -121,9 +121,21 @@ def parse(name: str, sections: Mapping[str, Any], root: Path, today: date | None
     has_lock, digests = _read_lock(stack, root, problems)
     models = stack.models if stack else {}
     architectures = attachments.architectures(models, root, problems)
-    evidence = attachments.evidence(models, root, problems, today or datetime.now(UTC).date())
+    today = today or datetime.now(UTC).date()
+    evidence = attachments.evidence(models, root, problems, today)
+    problems += _prices_to_come(stack, today) if stack else ()
+    mistaken |= {f"models.{name}.evidence" for name, model in models.items() if model.evidence and name not in evidence}
     found = frozenset(mistaken)
     return Spec(name, stack, tuple(problems), found, str(root), digests, has_lock, architectures, evidence)
+
+
+def _prices_to_come(stack: Stack, today: date) -> Iterator[str]:
+    for board, price in stack.prices.items():
+        if price.as_of > today:
+            yield (
+                f"prices.{board}.as_of: {price.as_of}, and today is {today}; "
+                "write the day on which the price was true, none is known before its day"
+            )
 
 
 def _as_meant(sections: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import BoardName, Pool
 from infra.config.prices import BoardPrice
+from infra.errors import Unknown
 
 
 class Stack(Frozen):
@@ -55,8 +56,8 @@ class Spec:
     """Digest of each image in the image lock."""
     has_lock: bool = False
     """Whether the image lock was there to read."""
-    architectures: Mapping[str, Architecture] = field(default_factory=dict)
-    """Of each model that names its own config file."""
+    architectures: Mapping[str, Architecture | Unknown] = field(default_factory=dict)
+    """Of each model that names its own config file, or why nothing can be told of it."""
     evidence: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
     """Scores of each model that names a file of them."""
     key_values: Mapping[str, SecretStr] = field(default_factory=dict)

@@ -8,9 +8,10 @@ from infra.catalog.architecture import Architecture
 from infra.catalog.checkpoints import CHECKPOINTS
 from infra.catalog.configs import read
 from infra.config.models import Model, Shape
+from infra.errors import Unknown
 
 
-def architecture_of(name: str, model: Model, read_files: Mapping[str, Architecture]) -> Architecture | None:
+def architecture_of(name: str, model: Model, read_files: Mapping[str, Architecture | Unknown]) -> Architecture | None:
     """Find a model's architecture; None when neither the stack nor the catalog says it.
 
     Args:
@@ -18,10 +19,13 @@ def architecture_of(name: str, model: Model, read_files: Mapping[str, Architectu
         read_files: architectures of the models whose config file could be read.
 
     Raises:
-        Unknown: the catalog lists it, and has no rules for a trait of it.
+        Unknown: it has a trait that no rule is known for.
     """
     if model.config:
-        return read_files.get(name)
+        found = read_files.get(name)
+        if isinstance(found, Unknown):
+            raise found
+        return found
     if model.shape:
         return read(_config(model.shape), name=model.architecture, source="the stack file")
     return CHECKPOINTS.get(model.architecture)

@@ -38,7 +38,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
     refusals += _lab_boards(pools.values(), target)
     for model in models:
         refusals += list(shapes.check(model)) or list(fit.check_memory(model))
-        refusals += formats.check(model)
+        refusals += formats.check(model, is_told=f"models.{model.name}.evidence" in spec.mistaken)
         refusals += fit.check(model)
         refusals += lifecycle.check(model, judged)
         refusals += wiring.check(model, lock=lock, has_lock=spec.has_lock)

@@ -75,7 +75,8 @@ def _sized(spec: Spec, name: str, model: Model, pool: PoolPlan) -> _Sized | list
         architecture = architecture_of(name, model, spec.architectures)
     except Unknown as error:
         found, _, fix = str(error).rpartition("; ")
-        return [*refusals, Refusal("RW-101", f"{key}.architecture", found, fix, is_unknown=True)]
+        where = "config" if model.config else "architecture"
+        return [*refusals, Refusal("RW-101", f"{key}.{where}", found, fix, is_unknown=True)]
     if architecture is None and model.config is None:
         near = closest(model.architecture, list(CHECKPOINTS))
         fix = "give its config or its shape" + (f", or: did you mean {near!r}?" if near else "")

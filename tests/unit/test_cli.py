@@ -158,6 +158,16 @@ def test_a_stack_that_nobody_can_judge_is_not_called_wrong(tmp_path: Path, capsy
     assert "RW-101 models.chat.architecture: cannot tell, " in capsys.readouterr().out
 
 
+def test_a_config_file_that_nobody_can_judge_is_not_called_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A class without rules in a stack's own config.json ended with 2, as if the stack were wrong."""
+    config = tmp_path / "config.json"
+    config.write_text('{"architectures": ["NewModelForCausalLM"], "model_type": "new"}', encoding="utf-8")
+    assert main(["plan", _stack(tmp_path, {"models/chat/config": str(config)})]) == 4
+    assert "RW-101 models.chat.config: cannot tell, " in capsys.readouterr().out
+
+
 def test_a_stack_nested_without_end_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It ended in a traceback."""
     path = tmp_path / "Pulumi.deep.yaml"

@@ -9,10 +9,14 @@ from infra.plan.facts import ModelPlan, Refusal
 from infra.plan.formats import AT_LOAD, instead, needs_evidence, unfit, unfit_cache
 
 
-def check(plan: ModelPlan) -> Iterator[Refusal]:
-    """Yield what is wrong with the formats of weights and cache; one that cannot run is not asked for a score."""
+def check(plan: ModelPlan, *, is_told: bool = False) -> Iterator[Refusal]:
+    """Yield what is wrong with the formats of weights and cache; one that cannot run is not asked for a score.
+
+    Args:
+        is_told: the file of scores could not be read, which was said where it was read.
+    """
     wrong = [*_checkpoint(plan), *_gpu(plan)]
-    yield from wrong or _accuracy(plan)
+    yield from wrong or (() if is_told else _accuracy(plan))
 
 
 def _checkpoint(plan: ModelPlan) -> Iterator[Refusal]:

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from infra.config.evidence import Evidence
+from infra.plan.build import build
 from tests.unit.plan.specs import read
 
 SCORE: dict[str, Any] = {
@@ -93,6 +94,14 @@ def _said(tmp_path: Path, text: str | None) -> list[str]:
 def test_a_file_of_scores_that_cannot_be_read_is_a_mistake(tmp_path: Path, text: str | None, said: str) -> None:
     """Told beside all other mistakes of the stack, with the key and the file."""
     assert any(problem.startswith(said) for problem in _said(tmp_path, text)), _said(tmp_path, text)
+
+
+def test_a_file_of_scores_that_cannot_be_read_is_told_once(tmp_path: Path) -> None:
+    """It was also called a missing score."""
+    spec = read({"models/chat/evidence": "scores.yaml", "models/chat/kv_cache_dtype": "fp8"}, root=tmp_path)
+    assert spec.stack is not None
+    assert [refusal.key for refusal in build(spec, spec.stack).refusals] == []
+    assert len(spec.problems) == 1
 
 
 def test_scores_are_read_with_the_stack(tmp_path: Path) -> None:

@@ -182,3 +182,11 @@ def test_a_typo_in_a_pool_hides_no_mistake_of_its_models(tmp_path: Path) -> None
     assert spec.problems == ("pools.b300.fabrik: no such key; did you mean 'fabric'?",)
     assert spec.stack is not None
     assert [item.id for item in build(spec, spec.stack).refusals] == ["RW-101", "RW-402"]
+
+
+def test_a_price_of_a_day_to_come_is_a_mistake() -> None:
+    """Nobody knows it yet; a table dated 2999 was taken."""
+    price = {"usd_per_gpu_hour": 2.5, "as_of": "2999-01-01", "source": "our contract"}
+    assert [problem.split(",")[0] for problem in read({"prices": {"hgx-h200": price}}).problems] == [
+        "prices.hgx-h200.as_of: 2999-01-01"
+    ]
