@@ -27,6 +27,9 @@ SETTLING_SECONDS = 2
 REST = 10
 """Pause after a look, in lengths of that look (factor): on a busy machine KWOK needs the API server more than we."""
 
+REVIVE_SECONDS = 60
+"""How long pods of a host that came back are looked after (s): the controller-manager marks them as lost with delay."""
+
 BACKOFF_SECONDS = (1.0, 2.0, 5.0)
 """Waits after the first, second, … error in a row (s); the last one repeats."""
 
@@ -59,6 +62,8 @@ class Controller:
         self._threads = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="fleet")
         self._ready: set[str] = set()
         """Hosts that were ready at the last look; none at the first, so that all count as come back."""
+        self._back: dict[str, float] = {}
+        """Hosts that came back, and when by the clock (s)."""
 
     def run(self, sleep: Callable[[float], None] = time.sleep) -> None:
         """Work for ever; an API server that is away or refuses is asked again later."""
@@ -155,10 +160,13 @@ class Controller:
 
     def _revive_pods(self, ready: set[str]) -> None:
         """Make pods ready again on hosts that came back: KWOK makes a pod ready once, and it has no kubelet."""
-        back, self._ready = ready - self._ready, ready
-        if not back:
+        now = self._clock()
+        self._back |= dict.fromkeys(ready - self._ready, now)
+        self._back = {host: at for host, at in self._back.items() if host in ready and now - at < REVIVE_SECONDS}
+        self._ready = ready
+        if not self._back:
             return
-        lost = [pod for pod in self._cluster.pods() if hosts.must_be_ready_again(pod, back)]
+        lost = [pod for pod in self._cluster.pods() if hosts.must_be_ready_again(pod, self._back.keys())]
         self._each(self._revive, lost)
 
     def _revive(self, pod: Object) -> None:

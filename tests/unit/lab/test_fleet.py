@@ -221,3 +221,20 @@ def test_a_spoilt_stamp_is_renewed(text: str) -> None:
     cluster.objects[f"{NODES}/b300-0000"]["metadata"]["annotations"][hosts.STAMP] = text
     node = settled(cluster).objects[f"{NODES}/b300-0000"]
     assert hosts.stamp_of(node) == hosts.wanted(pool(1))[0].stamp
+
+
+def test_a_pod_that_is_marked_as_lost_late_is_ready_again_too() -> None:
+    """After etcd was back, the controller-manager marked a pod 2 s after its host had come back: lost for good."""
+    cluster, clock = FakeCluster(pool(1)), iter(range(0, 1_000, 10))
+    controller = Controller(cluster, clock=lambda: float(next(clock)))
+    controller.once()
+    controller.once()
+    [host] = cluster.nodes()
+    path = "/api/v1/namespaces/models/pods/chat"
+    cluster.objects[path] = {
+        "metadata": {"name": "chat", "namespace": "models"},
+        "spec": {"nodeName": host["metadata"]["name"]},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]},
+    }
+    controller.once()
+    assert cluster.objects[path]["status"]["conditions"][0]["status"] == "True"
