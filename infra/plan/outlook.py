@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 WIDTHS = (1, 2, 4, 8)
 """GPUs of one replica that are tried beside what was asked for (counts)."""
+
+HOSTS = (2, 4)
+"""Hosts of one replica that are tried where one is too small (counts)."""
 
 USUAL_TOKENS = 1024
 """Prompt and answer of a request where nobody says (tokens). Source: the load that public benchmarks name most."""
@@ -166,18 +170,37 @@ def _objections(single: Single, memory: Memory, ways: tuple[Way, ...] = ()) -> t
 
 
 def _ways(single: Single) -> list[Way]:
-    """Other widths of the same engine, then other engines as they come."""
+    """Other widths of the same engine, more hosts where one is too small, then other engines."""
     ways = []
     gpu, layout = single.gpu, single.layout
     for gpus in WIDTHS:
         other = replace(layout, tensor=gpus) if layout.pipeline == layout.data == 1 else Layout(gpus)
         if gpu and gpus <= gpu.per_host and other != layout:
             ways += _way(f"{gpus} × {gpu.name}", replace(single, layout=other))
+    return [*ways, *_over_hosts(single, ways), *_engines(single)]
+
+
+def _over_hosts(single: Single, within: Iterable[Way]) -> Iterator[Way]:
+    """Stages on several hosts, where no single host holds the model; of a stack they are refused as yet (RW-104)."""
+    gpu, asked = single.gpu, single.settings.length
+    memories = [way.memory for way in within]
+    if gpu is None or single.layout.gpus > gpu.per_host:
+        return
+    with suppress(ConfigError, Unknown):
+        memories.append(single.memory)
+    if any(memory.longest(asked) >= asked for memory in memories):
+        return
+    for hosts in HOSTS:
+        stages = Layout(gpu.per_host, pipeline=hosts)
+        yield from _way(f"{stages.gpus} × {gpu.name} on {hosts} hosts", replace(single, layout=stages))
+
+
+def _engines(single: Single) -> Iterator[Way]:
+    """Other engines, as they come."""
     for name, lines in ENGINES.items():
         if name != single.engine.name:
             plain = replace(single.options, utilisation=None, max_seqs=None, batched_tokens=None, version=None)
-            ways += _way(name, replace(single, engine=lines[0], options=plain))
-    return ways
+            yield from _way(name, replace(single, engine=lines[0], options=plain))
 
 
 def _way(name: str, single: Single) -> list[Way]:

@@ -85,3 +85,17 @@ def test_an_unknown_checkpoint_is_told(capsys: pytest.CaptureFixture[str]) -> No
     """With the way out: its own config."""
     assert main(["plan", "--model", "nobody/nothing", "--gpu", "h100"]) == 2
     assert "give its config.json as a file" in capsys.readouterr().err
+
+
+def test_a_model_that_no_host_holds_is_offered_several(capsys: pytest.CaptureFixture[str]) -> None:
+    """DeepSeek-R1 on eight H100 was told to use more GPUs, and not how."""
+    assert main(["plan", "--model", "deepseek-ai/DeepSeek-R1", "--gpu", "h100", "--gpus", "8"]) == 2
+    said = capsys.readouterr().out
+    assert "16 × h100 on 2 hosts would do" in " ".join(said.split())
+    assert "32 × h100 on 4 hosts" in said
+
+
+def test_a_model_that_one_host_holds_is_not_spread(capsys: pytest.CaptureFixture[str]) -> None:
+    """More hosts are of no interest then."""
+    main(["plan", "--model", "openai/gpt-oss-120b", "--gpu", "h100", "--gpus", "1"])
+    assert "hosts" not in capsys.readouterr().out
