@@ -26,9 +26,6 @@ class Exit(IntEnum):
     """It cannot be told."""
 
 
-FAILED = (Exit.UNDONE, Exit.UNDO_FAILED, Exit.UNKNOWN)
-"""A run that began and did not end well."""
-
 _WORST_FIRST = (Exit.UNDO_FAILED, Exit.UNDONE, Exit.UNKNOWN, Exit.REFUSED, Exit.DONE)
 
 

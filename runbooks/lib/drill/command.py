@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from runbooks.lib.drill.model import Drill
 
 REST_SECONDS = 300.0
-"""How long a drill of a series waits for what a failed one before it left behind (s): windows of alerts, restarts."""
+"""How long a drill of a series waits for what the one before it left behind (s): windows of alerts, restarts."""
 
 PAUSE_SECONDS = 15.0
 """Pause between two attempts of that (s)."""
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         ConfigError: it is not clear which drills, or where; nothing was touched.
     """
     from runbooks.engine.junit import write_junit
-    from runbooks.engine.result import FAILED, worst
+    from runbooks.engine.result import Exit, worst
     from runbooks.engine.run import execute
     from runbooks.engine.site import Consent
     from runbooks.engine.stop import Stop
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
             if stop.reason:
                 break
             attempt = partial(execute, drill, drill.Inputs(), stack=stack, site=args.site, consent=consent, stop=stop)
-            results.append(_rested(attempt, stop) if results and results[-1].exit in FAILED else attempt())
+            results.append(_rested(attempt, stop) if results and results[-1].exit != Exit.REFUSED else attempt())
             if args.results and args.yes:
                 from runbooks.lib.drill import results as kept
 
@@ -85,7 +85,7 @@ def _rested(attempt: Callable[[], Result], stop: Stop) -> Result:
 
     end = time.monotonic() + REST_SECONDS
     while (result := attempt()).exit == Exit.REFUSED and time.monotonic() < end and not stop.reason:
-        print(f"{result.runbook}: tried again in {PAUSE_SECONDS:.0f} s, as the drill before failed", file=sys.stderr)
+        print(f"{result.runbook}: tried again in {PAUSE_SECONDS:.0f} s, as the system is not at rest", file=sys.stderr)
         # A signal meanwhile waits in the queue of ``stop``, and ends the next attempt before it writes.
         time.sleep(PAUSE_SECONDS)
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -57,9 +57,9 @@ def _alarms(ctx: Context) -> Iterator[str]:
         yield "alert Watchdog does not fire, so nothing would be seen; run monitoring/restore_data first"
 
 
-def pages(alerts: Iterable[Alert]) -> list[Alert]:
-    """Those that fire and would wake someone."""
-    return [alert for alert in alerts if alert.state == "firing" and alert.labels.get("severity") == "page"]
+def pages(alerts: Iterable[Alert], states: Collection[str] = ("firing",)) -> list[Alert]:
+    """Those that would wake someone."""
+    return [alert for alert in alerts if alert.state in states and alert.labels.get("severity") == "page"]
 
 
 def at_rest(ctx: Context) -> bool | None:
@@ -84,7 +84,8 @@ def settled(ctx: Context, is_quiet: Callable[[Context], bool]) -> bool | None:
             return None
         if not is_quiet(ctx):
             return None
-        paging = [alert for alert in pages(c.prometheus.alerts()) if alert.name not in PAST]
+        # One that is pending fires as soon as its hold is over, in the middle of what comes next.
+        paging = [alert for alert in pages(c.prometheus.alerts(), ("firing", "pending")) if alert.name not in PAST]
     except (Unknown, ConfigError):
         # While a system comes back, parts of it do not answer; the deadline of the step tells when that is too long.
         return None

@@ -102,6 +102,7 @@ def test_an_unreachable_prometheus_is_no_pass(system: Callable[..., Context]) ->
         ({}, False, None),
         ({"alerts": [_alert("ErrorBudgetBurnFast")], "target": "metal"}, True, True),
         ({"alerts": [_alert("ModelDown")]}, True, None),
+        ({"alerts": [_alert("ModelLatencyHigh", state="pending")]}, True, None),
         ({"hosts": [_host(ready=False)]}, True, None),
         ({"hosts": [_host(cordoned=True)]}, True, None),
         ({"deployments": [_deployment(is_settled=False)]}, True, None),

@@ -1,4 +1,4 @@
-"""Drills one after the other: what a failed one leaves behind fades before the next is refused for it."""
+"""Drills one after the other: what one leaves behind fades before the next is refused for it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return pauses
 
 
-def test_one_failed_drill_does_not_refuse_all_that_follow(slept: list[float]) -> None:
+def test_one_drill_does_not_refuse_all_that_follow(slept: list[float]) -> None:
     """An alert that the drill before left firing fades within the rest."""
     attempts = Attempts(refused=3)
     assert command._rested(attempts, Stop()).exit == Exit.DONE
