@@ -1,4 +1,4 @@
-"""Targets: who owns the driver, which runtime class and which RDMA resource each place to run provides."""
+"""Targets: what each place to run provides and lets be seen, whatever its hosts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,8 @@ class TargetFacts:
     """What a target gives to every pool on it."""
 
     name: str
-    driver_owner: str
-    """``hosts`` (our plays), ``image``, ``cloud`` or ``operator``; exactly one."""
-    gpu_runtime_class: str
-    """Runtime class of GPU pods; a pod that names a missing class is never created."""
     rdma_resource: str
-    """Extended resource of one RDMA device on a pool with a fabric."""
+    """Extended resource of one RDMA device on a pool with a fabric; empty where the machine type says it."""
     dns_stale_seconds: int
     """How long the cluster's DNS may still name a pod that leaves (seconds)."""
     simulates_gpus: bool
@@ -40,10 +36,13 @@ _CONTROL_PLANE = {"node-role.kubernetes.io/control-plane": ""}
 _LAB_0 = {"kubernetes.io/hostname": "lab-0"}
 """The lab's first host, on whose address all of its single parts listen."""
 
+_COREDNS = (Scrape("coredns", 9153, "pods", {"k8s-app": "kube-dns"}, "kube-system",
+                   source="CoreDNS Deployment of kubeadm and of the clouds' add-ons"),)  # fmt: skip
+
 TARGETS = {
     row.name: row
     for row in (
-        TargetFacts("lab", "operator", "nvidia", "rdma/hca", 10, True,
+        TargetFacts("lab", "rdma/hca", 10, True,
                     (Scrape("etcd", 2381, "hosts", _LAB_0),
                      Scrape("coredns", 9153, "hosts", _LAB_0),
                      Scrape("kwok", 10247, "hosts", _LAB_0),
@@ -51,15 +50,21 @@ TARGETS = {
                     "lab.railwright.dev/nodepool", False, True, "docker.io/railwright/",
                     "our own lab: KWOK hosts with the labels and resources that the operators would set; "
                     "Corefile of the lab: ttl 5 and cache 5"),
-        TargetFacts("baremetal", "hosts", "nvidia", "rdma/hca", 35, False,
+        TargetFacts("baremetal", "rdma/hca", 35, False,
                     (Scrape("etcd", 2381, "hosts", _CONTROL_PLANE, on_request=True,
                             source="kubeadm: --listen-metrics-urls is http://127.0.0.1:2381 unless set otherwise"),
-                     Scrape("coredns", 9153, "pods", {"k8s-app": "kube-dns"}, "kube-system",
-                            source="kubeadm's CoreDNS Deployment")),
+                     *_COREDNS),
                     # kubeadm's kubelets sign for themselves unless serverTLSBootstrap is set.
                     "", True, False, "",
-                    "GPU Operator 26.7 values (operator.runtimeClass); RDMA shared device plugin's default prefix; "
-                    "Corefile of kubeadm: ttl 30 and cache 30"),
+                    "RDMA shared device plugin's default prefix; Corefile of kubeadm: ttl 30 and cache 30"),
+        # Whether kubelets are signed differs by version of the cluster, so that nothing is built on it.
+        *(TargetFacts(name, "", 35, False, scrapes, "", True, False, "", source) for name, scrapes, source in (
+            ("eks", _COREDNS, "EKS add-on CoreDNS: ttl 30 and cache 30"),
+            ("gke", (), "GKE's kube-dns: records of 30 s; it has no page that a pod may read"),
+            ("aks", _COREDNS, "AKS: CoreDNS with ttl 30 and cache 30"),
+            ("oci", _COREDNS, "OKE: CoreDNS with ttl 30 and cache 30"),
+            ("coreweave", _COREDNS, "CKS: CoreDNS; its ttl is not published, 30 is CoreDNS's own"),
+        )),
     )
 }  # fmt: skip
 """By name."""

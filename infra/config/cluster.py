@@ -14,8 +14,11 @@ class Cluster(Frozen):
 
     name: Name
     """Shown in every name that leaves the cluster."""
-    target: Literal["lab", "baremetal"]
+    target: Literal["lab", "baremetal", "eks", "gke", "aks", "oci", "coreweave"]
     """Where it runs; decides who owns the driver and what pools provide."""
+    ownership: str = ""
+    """Who owns driver, toolkit and OFED on hosts with GPUs, where the target leaves a choice: a name of
+    infra/catalog/ownership.py. Empty: the target's default."""
     region: str = Field(default="local", pattern=r"^[a-z0-9-]+$")
     """Where the hosts stand; data may be bound to it."""
     kubernetes: str = Field(default="1.36", pattern=r"^1\.\d+$")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
 from infra.catalog.boards import BOARDS
+from infra.catalog.shapes import SHAPES
 from infra.config.base import Frozen, Labels
+from infra.config.capacity import Supply
 
 BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "lab-host"]
 
@@ -15,18 +17,34 @@ BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "lab-host"]
 class Pool(Frozen):
     """One homogeneous group of hosts: same board, same fabric."""
 
+    shape: str = ""
+    """Machine type by the cloud's own full name, such as ``p6-b300.48xlarge``; it brings board and fabric along."""
     board: BoardName
     hosts: Annotated[int, Field(ge=1, le=4096)]
     """Hosts in the pool, spares included (count)."""
     spare_hosts: Annotated[int, Field(ge=0)] = 0
     """Hosts that no replica is planned on, kept for the day one fails (count)."""
-    fabric: Literal["roce", "infiniband", "none"] = "none"
+    fabric: Literal["roce", "infiniband", "efa", "none"] = "none"
     hosts_per_leaf: Annotated[int, Field(ge=1, le=256)] = 16
     """Hosts one switch hop apart (count)."""
+    zone: str = ""
+    """Zone or availability domain of all its hosts: a fabric does not reach further."""
+    supply: Supply = Supply()
+    """How its hosts are had; of clouds only."""
     labels: Labels = Field(default={})
     """Labels of your own on each host of the pool."""
     usd_per_gpu_hour: Annotated[float, Field(gt=0)] | None = None
     """Price of one GPU, or of one host without GPUs (US dollars per hour); left out, nothing is said of cost."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shape_says_the_rest(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not isinstance(value.get("shape"), str):
+            return value
+        # One that is not known is refused with the nearest name, where all pools are seen; a board is needed here.
+        shape = SHAPES.get(value["shape"])
+        brought = {"board": shape.board, "fabric": shape.fabric} if shape else {"board": "hgx-h100"}
+        return {**brought, **value}
 
     @model_validator(mode="after")
     def _one_host_must_serve(self) -> Self:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from infra.catalog.boards import BOARDS
+from infra.catalog.shapes import SHAPES
 from infra.catalog.targets import LAB_HOSTS, TARGETS, TargetFacts
 from infra.config.mistakes import nearest
 from infra.config.pools import Pool
@@ -18,7 +19,8 @@ from infra.plan.goals import notes as goal_notes
 from infra.plan.images import with_digest
 from infra.plan.models import plan_models
 from infra.plan.observability import observe
-from infra.plan.refusals import fit, formats, lifecycle, monitoring, shapes, wiring
+from infra.plan.ownership import ownership_of
+from infra.plan.refusals import capacity, fit, formats, lifecycle, monitoring, ownership, shapes, wiring
 
 
 def build(spec: Spec, stack: Stack) -> Plan:
@@ -35,6 +37,9 @@ def build(spec: Spec, stack: Stack) -> Plan:
     if judged:
         refusals += lifecycle.check_gateway(judged)
         refusals += wiring.check_gateway(judged, lock=lock, has_lock=spec.has_lock)
+    refusals += ownership.check(stack)
+    for pool in pools.values():
+        refusals += capacity.check(pool)
     refusals += _lab_boards(pools.values(), target)
     for model in models:
         refusals += list(shapes.check(model)) or list(fit.check_memory(model))
@@ -46,6 +51,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         stack=spec.name,
         cluster=stack.cluster.name,
         target=target,
+        ownership=ownership_of(stack),
         pools=tuple(pools.values()),
         models=models,
         gateway=gateway,
@@ -72,8 +78,10 @@ def accepted(spec: Spec) -> Plan:
 
 
 def _pool(name: str, pool: Pool, stack: Stack, target: TargetFacts) -> PoolPlan:
-    board = BOARDS[pool.board]
-    return PoolPlan(name, pool, board, target, price_of(name, pool, board, stack.prices.get(pool.board)))
+    shape = SHAPES.get(pool.shape)
+    board = shape.on_board() if shape else BOARDS[pool.board]
+    price = price_of(name, pool, board, stack.prices.get(pool.board))
+    return PoolPlan(name, pool, board, target, ownership_of(stack), shape, price)
 
 
 def _gateway(spec: Spec, stack: Stack) -> GatewayPlan:

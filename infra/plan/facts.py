@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from infra.catalog.architecture import Architecture
 from infra.catalog.boards import Board
 from infra.catalog.engines import Engine
+from infra.catalog.ownership import Ownership
 from infra.catalog.prices import Price
+from infra.catalog.shapes import Shape
 from infra.catalog.targets import TargetFacts
 from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
@@ -58,6 +60,9 @@ class PoolPlan:
     pool: Pool
     board: Board
     target: TargetFacts
+    ownership: Ownership
+    shape: Shape | None = None
+    """Machine type of a cloud; None elsewhere."""
     price: Price | None = None
     """None: nobody says what it costs."""
 
@@ -79,12 +84,19 @@ class PoolPlan:
     @property
     def runtime_class(self) -> str:
         """Runtime class of a pod with GPUs; empty on a pool without."""
-        return self.target.gpu_runtime_class if self.board.gpu else ""
+        return self.ownership.runtime_class if self.board.gpu else ""
 
     @property
     def rdma_devices(self) -> int:
-        """RDMA devices of one host (count)."""
-        return self.board.rails if self.pool.fabric != "none" else 0
+        """RDMA devices that pods may ask of one host (count); 0 where they get the fabric in another way."""
+        if self.pool.fabric == "none" or not self.rdma_resource:
+            return 0
+        return self.shape.rdma_requested if self.shape else self.board.rails
+
+    @property
+    def rdma_resource(self) -> str:
+        """Extended resource of one of them; empty where there is none."""
+        return self.shape.rdma_resource if self.shape else self.target.rdma_resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +233,8 @@ class Plan:
     stack: str
     cluster: str
     target: TargetFacts
+    ownership: Ownership
+    """Who has put driver and toolkit on hosts with GPUs."""
     pools: tuple[PoolPlan, ...]
     models: tuple[ModelPlan, ...]
     gateway: GatewayPlan

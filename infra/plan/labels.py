@@ -64,5 +64,5 @@ def host_resources(plan: PoolPlan) -> dict[str, str]:
     if board.gpu:
         resources["nvidia.com/gpu"] = str(board.gpus)
     if plan.rdma_devices:
-        resources[plan.target.rdma_resource] = str(plan.rdma_devices)
+        resources[plan.rdma_resource] = str(plan.rdma_devices)
     return resources

@@ -17,7 +17,7 @@ class LabTarget:
         """The runtime class that a driver would bring along."""
         if not any(pool.simulated for pool in plan.pools):
             return {}
-        name = plan.target.gpu_runtime_class
+        name = plan.ownership.runtime_class
         return {"runtime-class": manifest("node.k8s.io/v1", "RuntimeClass", name, handler=name)}
 
     def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:

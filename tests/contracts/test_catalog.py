@@ -74,11 +74,6 @@ def test_a_host_holds_more_than_its_gpus(board: Any) -> None:
     assert board.memory_gib * GIB > 0.9 * gpus
 
 
-def test_every_target_has_one_owner_of_the_driver() -> None:
-    """Two would overwrite each other, none would leave the GPUs dark."""
-    assert {row.driver_owner for row in TARGETS.values()} <= {"hosts", "image", "cloud", "operator"}
-
-
 def test_a_stack_may_name_every_format_that_a_checkpoint_may_be_in() -> None:
     """All of the catalog's but those that are only kernels' ways to keep another one."""
     kept = {row.fallback for row in QUANTISATIONS.values()}

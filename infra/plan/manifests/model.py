@@ -205,7 +205,7 @@ def _resources(plan: ModelPlan) -> Manifest:
     if plan.pool.board.gpu:
         devices["nvidia.com/gpu"] = str(plan.layout.gpus)
     if plan.model.rdma_devices:
-        devices[plan.pool.target.rdma_resource] = str(plan.model.rdma_devices)
+        devices[plan.pool.rdma_resource] = str(plan.model.rdma_devices)
     memory = f"{plan.pod_memory.limit // MIB}Mi"
     requests = {"cpu": f"{round(plan.cpus * 1000)}m", "memory": memory, "ephemeral-storage": "1Gi", **devices}
     return {"requests": requests, "limits": {"memory": memory, **devices}}

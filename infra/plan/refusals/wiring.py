@@ -123,7 +123,7 @@ def _host_paths(plan: ModelPlan) -> Iterator[Refusal]:
 def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
     wanted, offered = plan.model.rdma_devices, plan.pool.rdma_devices
     if wanted > offered:
-        has = f"offers {offered} {plan.pool.target.rdma_resource} per host" if offered else "has fabric: none"
+        has = f"offers {offered} {plan.pool.rdma_resource} per host" if offered else "has fabric: none"
         found = f"{wanted}, pool {plan.pool.name!r} {has}"
         yield plan.refuse("RW-301", "rdma_devices", found, f"set it to {offered}, or change the pool")
 

@@ -53,7 +53,7 @@ def _pod(plan: Plan, seen: ObservabilityPlan) -> Manifest:
         "serviceAccountName": NAME,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-        "runtimeClassName": plan.target.gpu_runtime_class,
+        **({"runtimeClassName": plan.ownership.runtime_class} if plan.ownership.runtime_class else {}),
         "nodeSelector": {"nvidia.com/gpu.present": "true"},
         "tolerations": [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}],
         "containers": [_container(seen)],

@@ -1,0 +1,64 @@
+"""Resources of a cloud as plain data: what a target wants, before any SDK or provider is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A value that is known only once another resource exists."""
+
+    resource: str
+    """Name of the resource that brings it."""
+    output: str = "id"
+    """Its output, as the SDK spells it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifecycle:
+    """What must not happen to a resource, or in which order."""
+
+    protect: bool = False
+    """Refuse to delete it: what cannot be had again, such as a reservation."""
+    retain: bool = False
+    """Leave it in the cloud when the stack goes."""
+    delete_before_replace: bool = False
+    """A pool with reserved capacity has no room for its successor beside it."""
+    ignore: tuple[str, ...] = ()
+    """Properties that somebody else changes, such as a size that an autoscaler owns."""
+    timeout_minutes: int = 0
+    """How long making it may take (min); 0: the provider's own limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One resource of a cloud."""
+
+    token: str
+    """Pulumi's type, such as ``aws:eks/nodeGroup:NodeGroup``."""
+    name: str
+    """Pulumi's name of the resource; unique in the stack, starts with the pool's or cluster's name."""
+    props: Mapping[str, Any]
+    """Inputs in the spelling of Pulumi's schema (camelCase); values are plain data or Ref."""
+    after: tuple[str, ...] = ()
+    """Names of resources that must exist first although no value of theirs is used."""
+    lifecycle: Lifecycle = field(default=Lifecycle())
+
+    @property
+    def refs(self) -> Iterator[Ref]:
+        """Every value that another resource brings."""
+        yield from _refs(self.props)
+
+
+def _refs(value: Any) -> Iterator[Ref]:
+    if isinstance(value, Ref):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _refs(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _refs(item)
