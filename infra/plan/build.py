@@ -20,7 +20,7 @@ from infra.plan.images import with_digest
 from infra.plan.models import plan_models
 from infra.plan.observability import observe
 from infra.plan.ownership import ownership_of
-from infra.plan.refusals import capacity, fit, formats, lifecycle, monitoring, ownership, shapes, wiring
+from infra.plan.refusals import capacity, clouds, fit, formats, lifecycle, monitoring, ownership, shapes, wiring
 
 
 def build(spec: Spec, stack: Stack) -> Plan:
@@ -38,6 +38,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         refusals += lifecycle.check_gateway(judged)
         refusals += wiring.check_gateway(judged, lock=lock, has_lock=spec.has_lock)
     refusals += ownership.check(stack)
+    refusals += clouds.check(stack)
     for pool in pools.values():
         refusals += capacity.check(pool)
     refusals += _lab_boards(pools.values(), target)
@@ -52,6 +53,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         cluster=stack.cluster.name,
         target=target,
         ownership=ownership_of(stack),
+        aws=stack.cluster.aws,
         pools=tuple(pools.values()),
         models=models,
         gateway=gateway,

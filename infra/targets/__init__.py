@@ -7,10 +7,14 @@ from typing import Protocol
 
 from infra.plan.facts import Plan, PoolPlan
 from infra.plan.manifests.base import Manifest
+from infra.plan.resources import Resource
 
 
 class Target(Protocol):
     """What a place to run adds to the plan, as plain data."""
+
+    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
+        """Resources of a cloud that make the hosts of all pools exist, each after those that it refers to."""
 
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """Objects the cluster needs once: part → manifest."""

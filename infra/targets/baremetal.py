@@ -6,10 +6,15 @@ from collections.abc import Mapping
 
 from infra.plan.facts import Plan, PoolPlan
 from infra.plan.manifests.base import Manifest
+from infra.plan.resources import Resource
 
 
 class BaremetalTarget:
     """Hosts come from the inventory, labels from the kubelet's arguments in it."""
+
+    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
+        """Nothing: no cloud is asked."""
+        return ()
 
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """Nothing: the GPU Operator brings the runtime class."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from infra.plan.facts import Plan
 from infra.targets import Target
 from infra.targets.baremetal import BaremetalTarget
+from infra.targets.eks import EksTarget
 from infra.targets.lab import LabTarget
 
-_TARGETS: dict[str, type[Target]] = {"lab": LabTarget, "baremetal": BaremetalTarget}
+_TARGETS: dict[str, type[Target]] = {"lab": LabTarget, "baremetal": BaremetalTarget, "eks": EksTarget}
 
 
 def target_of(plan: Plan) -> Target:

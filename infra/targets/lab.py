@@ -8,10 +8,15 @@ from infra.catalog.targets import LAB_HOSTS
 from infra.plan.facts import Plan, PoolPlan
 from infra.plan.labels import host_labels, host_resources, host_taints
 from infra.plan.manifests.base import Manifest, manifest
+from infra.plan.resources import Resource
 
 
 class LabTarget:
     """One NodePool object per simulated pool; a controller of the lab stamps its hosts from it."""
+
+    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
+        """Nothing: no cloud is asked."""
+        return ()
 
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """The runtime class that a driver would bring along."""

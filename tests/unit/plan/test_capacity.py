@@ -6,11 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.unit.plan.specs import STACK, Sections, plan_of, read
+from tests.unit.plan.specs import DROP, STACK, Sections, plan_of, read
+
+AWS = {
+    "cluster": "prod",
+    "vpc": "vpc-00000001",
+    "subnets": {"us-east-1a": "subnet-0000000a"},
+    "security_group": "sg-00000001",
+    "node_role": "arn:aws:iam::123456789012:role/node",
+}
 
 CLOUD: Sections = {
     **STACK,
-    "cluster": {"name": "prod", "target": "eks", "region": "us-east-1"},
+    "cluster": {"name": "prod", "target": "eks", "region": "us-east-1", "aws": AWS},
     "pools": {"gpus": {"shape": "p5.48xlarge", "hosts": 4, "zone": "us-east-1a"}},
 }
 """Four hosts of p5.48xlarge in one zone."""
@@ -58,6 +66,21 @@ def test_all_of_it_is_told_at_once() -> None:
     wrong = {"board": "hgx-h200", "fabric": "infiniband", "zone": ""}
     found = _refused({f"pools/gpus/{key}": value for key, value in wrong.items()})
     assert [one.split(":")[0] for one in found] == [f"RW-303 pools.gpus.{key}" for key in wrong]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"cluster/aws": DROP}, "RW-303 cluster.aws: missing, and pools of target eks go into a cluster that is there"),
+        ({"pools/gpus/zone": "us-east-1c"}, "RW-303 pools.gpus.zone: 'us-east-1c' has no subnet under "
+                                            "cluster.aws.subnets; did you mean 'us-east-1a'?"),
+        ({"cluster/target": "baremetal"}, "RW-303 cluster.aws: is of target eks, this stack is on baremetal"),
+    ],
+    ids=["no cluster", "a zone without subnet", "hosts of your own"],
+)  # fmt: skip
+def test_pools_go_into_a_cluster_that_is_there(changes: dict[str, Any], said: str) -> None:
+    """With a network in their zone."""
+    assert any(one.startswith(said) for one in _refused(changes)), _refused(changes)
 
 
 def test_hosts_of_your_own_have_no_machine_type() -> None:
