@@ -5,7 +5,6 @@ from __future__ import annotations
 import pulumi
 import pulumi_kubernetes as k8s
 
-from infra.components import cloud
 from infra.components.gateway import GatewayArgs, GatewayService
 from infra.components.gpu_pool import GpuPool, GpuPoolArgs
 from infra.components.model_service import ModelService, ModelServiceArgs
@@ -24,10 +23,10 @@ def main() -> None:
     target, path = target_of(plan), str(kubeconfig_path(spec))
     opts = pulumi.ResourceOptions(provider=k8s.Provider("cluster", kubeconfig=path, cluster_identifier=plan.cluster))
     once = {**namespaces(plan), **target.cluster_objects(plan)}
-    base: list[pulumi.Resource] = [*cloud.create(target.cloud_resources(plan), pulumi.ResourceOptions()).values()]
-    base += [create(name, manifest, opts) for name, manifest in once.items()]
+    base: list[pulumi.Resource] = [create(name, manifest, opts) for name, manifest in once.items()]
     for pool in plan.pools:
-        args = GpuPoolArgs(pool, target.pool_objects(pool), target.host_patches(pool))
+        made = target.pool_resources(plan, pool)
+        args = GpuPoolArgs(pool, made, target.pool_objects(pool), target.host_patches(pool))
         base.append(GpuPool(f"pool-{pool.name}", args, opts))
     ready = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=base))
     for model in plan.models:

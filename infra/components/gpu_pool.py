@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
+from infra.components import cloud
 from infra.components.objects import create
 from infra.plan.facts import PoolPlan
 from infra.plan.labels import host_labels, host_resources
 from infra.plan.manifests.base import Manifest
+from infra.plan.resources import Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +21,8 @@ class GpuPoolArgs:
     """What is known before the update."""
 
     plan: PoolPlan
+    resources: tuple[Resource, ...]
+    """Resources of a cloud for this pool, each after those that it refers to."""
     objects: Mapping[str, Manifest]
     """Objects of the target for this pool: part → manifest."""
     patches: Mapping[str, Manifest]
@@ -31,6 +35,7 @@ class GpuPool(pulumi.ComponentResource):
     def __init__(self, name: str, args: GpuPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("railwright:pools:GpuPool", name, {}, opts)
         child = pulumi.ResourceOptions(parent=self)
+        cloud.create(args.resources, child)
         for part, manifest in args.objects.items():
             create(f"{name}-{part}", manifest, child)
         for host, fields in args.patches.items():

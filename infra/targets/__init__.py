@@ -13,14 +13,14 @@ from infra.plan.resources import Resource
 class Target(Protocol):
     """What a place to run adds to the plan, as plain data."""
 
-    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
-        """Resources of a cloud that make the hosts of all pools exist, each after those that it refers to."""
-
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """Objects the cluster needs once: part → manifest."""
 
     def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Objects that make the hosts of one pool exist: part → manifest."""
+
+    def pool_resources(self, plan: Plan, pool: PoolPlan) -> tuple[Resource, ...]:
+        """Resources of a cloud that make the hosts of one pool exist, each after those that it refers to."""
 
     def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Hosts that exist and get labels from the stack: host → fields."""

@@ -12,10 +12,6 @@ from infra.plan.resources import Resource
 class BaremetalTarget:
     """Hosts come from the inventory, labels from the kubelet's arguments in it."""
 
-    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
-        """Nothing: no cloud is asked."""
-        return ()
-
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """Nothing: the GPU Operator brings the runtime class."""
         return {}
@@ -23,6 +19,10 @@ class BaremetalTarget:
     def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Nothing: no API creates these hosts."""
         return {}
+
+    def pool_resources(self, plan: Plan, pool: PoolPlan) -> tuple[Resource, ...]:
+        """Nothing: no cloud is asked."""
+        return ()
 
     def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Nothing: one resource per host would make the stack grow with hosts."""

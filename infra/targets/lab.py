@@ -14,10 +14,6 @@ from infra.plan.resources import Resource
 class LabTarget:
     """One NodePool object per simulated pool; a controller of the lab stamps its hosts from it."""
 
-    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
-        """Nothing: no cloud is asked."""
-        return ()
-
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """The runtime class that a driver would bring along."""
         if not any(pool.simulated for pool in plan.pools):
@@ -39,6 +35,10 @@ class LabTarget:
         spec = {"hosts": pool.pool.hosts, "hostsPerLeaf": pool.pool.hosts_per_leaf, "template": template}
         wait = {"pulumi.com/waitFor": "condition=Ready"}
         return {"hosts": manifest("lab.railwright.dev/v1", "NodePool", pool.name, annotations=wait, spec=spec)}
+
+    def pool_resources(self, plan: Plan, pool: PoolPlan) -> tuple[Resource, ...]:
+        """Nothing: no cloud is asked."""
+        return ()
 
     def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Labels of the pool's real hosts; the kubelet owns all others."""

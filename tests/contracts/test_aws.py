@@ -44,7 +44,12 @@ def plan(request: pytest.FixtureRequest) -> Plan:
 
 
 def _of(plan: Plan, kind: str) -> list[Resource]:
-    return [item for item in target_of(plan).cloud_resources(plan) if item.token.endswith(f":{kind}")]
+    return [item for item in _resources(plan) if item.token.endswith(f":{kind}")]
+
+
+def _resources(plan: Plan) -> list[Resource]:
+    target = target_of(plan)
+    return [item for pool in plan.pools for item in target.pool_resources(plan, pool)]
 
 
 def _ec2(value: Any) -> Any:
@@ -130,7 +135,7 @@ def test_a_capacity_block_is_asked_for_in_all_three_places(plan: Plan) -> None:
 def test_resources_grow_with_pools_not_with_hosts(plan: Plan) -> None:
     """At most four of each pool, whatever its size; each refers only to those before it."""
     made: list[str] = []
-    for item in target_of(plan).cloud_resources(plan):
+    for item in _resources(plan):
         assert {ref.resource for ref in item.refs} <= set(made)
         made.append(item.name)
     assert len(made) == len(set(made)) <= 4 * len(plan.pools)

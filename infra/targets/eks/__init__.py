@@ -13,12 +13,6 @@ from infra.targets.eks import pools
 class EksTarget:
     """Hosts come from managed node groups, one to a pool; labels and taints come with them."""
 
-    def cloud_resources(self, plan: Plan) -> tuple[Resource, ...]:
-        """Security group, placement group, launch template and node group of each pool."""
-        if plan.aws is None:
-            return ()
-        return tuple(made for pool in plan.pools for made in pools.resources(pool, plan.aws))
-
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
         """Nothing: what pods need of hosts is in the image, or comes with the GPU Operator."""
         return {}
@@ -26,6 +20,10 @@ class EksTarget:
     def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Nothing: the node group makes the hosts."""
         return {}
+
+    def pool_resources(self, plan: Plan, pool: PoolPlan) -> tuple[Resource, ...]:
+        """Security group, placement group, launch template and node group."""
+        return tuple(pools.resources(pool, plan.aws)) if plan.aws else ()
 
     def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Nothing: the node group labels them."""
