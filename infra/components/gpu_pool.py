@@ -45,8 +45,8 @@ class GpuPool(pulumi.ComponentResource):
 
 
 def _provides(args: GpuPoolArgs) -> Manifest:
-    """What hosts offer that no object of the stack describes, for the policies to judge pods by."""
-    if args.objects or args.patches:
+    """What hosts offer that no object of the stack describes to Kubernetes, for the policies to judge pods by."""
+    if args.plan.simulated or args.patches:
         return {}
     classes = [args.plan.runtime_class] if args.plan.runtime_class else []
     labels, resources = host_labels(args.plan), host_resources(args.plan)

@@ -15,7 +15,7 @@ class Cluster(Frozen):
 
     name: Name
     """Shown in every name that leaves the cluster."""
-    target: Literal["lab", "baremetal", "eks"]
+    target: Literal["lab", "baremetal", "eks", "coreweave"]
     """Where it runs; decides who owns the driver and what pools provide."""
     ownership: str = ""
     """Who owns driver, toolkit and OFED on hosts with GPUs, where the target leaves a choice: a name of

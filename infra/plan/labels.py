@@ -9,6 +9,8 @@ POOL_LABEL = "railwright.dev/pool"
 """Names the pool of a host; every model selects by it."""
 LEAF_LABEL = "railwright.dev/leaf"
 """Names the leaf of a host; hosts with one value are one switch hop apart."""
+_OTHERS = ("kubernetes.io/", "feature.node.kubernetes.io/", "nvidia.com/")
+"""Start of labels that kubelet, NFD and GFD set; clouds refuse the first."""
 GPU_TAINT = "nvidia.com/gpu"
 """Keeps pods without GPUs off GPU hosts. Source: GPU Operator values, daemonsets.tolerations."""
 
@@ -43,6 +45,11 @@ def host_labels(plan: PoolPlan) -> dict[str, str]:
         "nvidia.com/gpu.replicas": "1",
         "nvidia.com/mig.strategy": "single",
     }
+
+
+def own_labels(plan: PoolPlan) -> dict[str, str]:
+    """Labels of a host that nobody but its pool sets; those of kubelet, NFD and GFD would have two owners."""
+    return {key: value for key, value in host_labels(plan).items() if not key.startswith(_OTHERS)}
 
 
 def host_taints(plan: PoolPlan) -> list[dict[str, str]]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from infra.plan.facts import Plan
 from infra.targets import Target
 from infra.targets.baremetal import BaremetalTarget
+from infra.targets.coreweave import CoreweaveTarget
 from infra.targets.eks import EksTarget
 from infra.targets.lab import LabTarget
 
-_TARGETS: dict[str, type[Target]] = {"lab": LabTarget, "baremetal": BaremetalTarget, "eks": EksTarget}
+_TARGETS: dict[str, type[Target]] = {
+    "lab": LabTarget,
+    "baremetal": BaremetalTarget,
+    "eks": EksTarget,
+    "coreweave": CoreweaveTarget,
+}
 
 
 def target_of(plan: Plan) -> Target:

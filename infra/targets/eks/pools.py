@@ -7,15 +7,12 @@ from typing import Any
 
 from infra.config.clouds import Aws
 from infra.plan.facts import PoolPlan
-from infra.plan.labels import host_labels, host_taints
+from infra.plan.labels import host_taints, own_labels
 from infra.plan.resources import Lifecycle, Ref, Resource
 from infra.targets.eks.launch import template
 
 MADE_MINUTES = 60
 """How long a node group may take to be there (min): large hosts boot for a quarter of an hour, one after another."""
-
-_KUBELETS_OWN = ("kubernetes.io/", "feature.node.kubernetes.io/", "nvidia.com/")
-"""Labels that kubelet, NFD and GFD set; EKS refuses the first, the others would have two owners."""
 
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE"}
 """Kubernetes' taint effect → EKS's. Source: EKS API, Taint."""
@@ -62,7 +59,7 @@ def _nodes(name: str, plan: PoolPlan, aws: Aws) -> Resource:
         "amiType": aws.image,
         "capacityType": "CAPACITY_BLOCK" if block else "ON_DEMAND",
         "scalingConfig": {"desiredSize": hosts, "minSize": 0, "maxSize": hosts},
-        "labels": {key: value for key, value in host_labels(plan).items() if not key.startswith(_KUBELETS_OWN)},
+        "labels": own_labels(plan),
         "taints": [{**taint, "effect": _EFFECTS[taint["effect"]]} for taint in host_taints(plan)],
         "launchTemplate": {"id": Ref(f"{name}-launch"), "version": Ref(f"{name}-launch", "latestVersion")},
         # There is no capacity for a second host beside the first.
