@@ -28,3 +28,24 @@ class Aws(Frozen):
     """Kind of the nodes' image; it has driver and toolkit in it."""
     disk_gib: Annotated[int, Field(ge=50, le=16_384)] = 200
     """Root disk of a node, which holds images (GiB)."""
+
+
+class GpuNetwork(Frozen):
+    """One network beside the cluster's own, with the part of it that the pool's zone has."""
+
+    network: Annotated[str, Field(min_length=1)]
+    subnetwork: Annotated[str, Field(min_length=1)]
+
+
+class Gcp(Frozen):
+    """A GKE cluster with its networks; the stack adds node pools to it."""
+
+    project: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{4,28}[a-z0-9]$")]
+    location: Annotated[str, Field(pattern=r"^[a-z]+-[a-z]+\d(-[a-z])?$")]
+    """Region or zone that the cluster was made in."""
+    cluster: Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$")]
+    """Its name in GKE; it needs Dataplane V2 and multi-networking for pools with a fabric."""
+    networks: tuple[GpuNetwork, ...] = ()
+    """Networks of the interfaces beside the first, in their order: plain ones before those of GPUs."""
+    service_account: str = ""
+    """Account of the nodes; empty: the project's default one, which may do more than they need."""

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from infra.config.base import Frozen, Name
-from infra.config.clouds import Aws
+from infra.config.clouds import Aws, Gcp
 
 
 class Cluster(Frozen):
@@ -15,13 +15,15 @@ class Cluster(Frozen):
 
     name: Name
     """Shown in every name that leaves the cluster."""
-    target: Literal["lab", "baremetal", "eks", "coreweave"]
+    target: Literal["lab", "baremetal", "eks", "gke", "coreweave"]
     """Where it runs; decides who owns the driver and what pools provide."""
     ownership: str = ""
     """Who owns driver, toolkit and OFED on hosts with GPUs, where the target leaves a choice: a name of
     infra/catalog/ownership.py. Empty: the target's default."""
     aws: Aws | None = None
     """What is there already on target eks."""
+    gcp: Gcp | None = None
+    """What is there already on target gke."""
     region: str = Field(default="local", pattern=r"^[a-z0-9-]+$")
     """Where the hosts stand; data may be bound to it."""
     kubernetes: str = Field(default="1.36", pattern=r"^1\.\d+$")

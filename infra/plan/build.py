@@ -54,6 +54,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         target=target,
         ownership=ownership_of(stack),
         aws=stack.cluster.aws,
+        gcp=stack.cluster.gcp,
         pools=tuple(pools.values()),
         models=models,
         gateway=gateway,

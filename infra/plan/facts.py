@@ -13,7 +13,7 @@ from infra.catalog.ownership import Ownership
 from infra.catalog.prices import Price
 from infra.catalog.shapes import Shape
 from infra.catalog.targets import TargetFacts
-from infra.config.clouds import Aws
+from infra.config.clouds import Aws, Gcp
 from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
 from infra.config.keys import Key
@@ -238,6 +238,8 @@ class Plan:
     """Who has put driver and toolkit on hosts with GPUs."""
     aws: Aws | None
     """The EKS cluster that pools go into."""
+    gcp: Gcp | None
+    """The GKE cluster that pools go into."""
     pools: tuple[PoolPlan, ...]
     models: tuple[ModelPlan, ...]
     gateway: GatewayPlan

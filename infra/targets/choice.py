@@ -7,12 +7,14 @@ from infra.targets import Target
 from infra.targets.baremetal import BaremetalTarget
 from infra.targets.coreweave import CoreweaveTarget
 from infra.targets.eks import EksTarget
+from infra.targets.gke import GkeTarget
 from infra.targets.lab import LabTarget
 
 _TARGETS: dict[str, type[Target]] = {
     "lab": LabTarget,
     "baremetal": BaremetalTarget,
     "eks": EksTarget,
+    "gke": GkeTarget,
     "coreweave": CoreweaveTarget,
 }
 
