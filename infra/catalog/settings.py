@@ -1,8 +1,10 @@
-"""Kernel settings whose drift monitoring can see: what a host must have, whoever tuned it."""
+"""Kernel settings whose drift monitoring can see: those of the tuning catalogue that a metric shows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from infra.catalog.host_tuning import SETTINGS as TUNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,13 @@ class Setting:
         return f"node_sysctl_{self.key.replace('.', '_')}"
 
 
-SETTINGS = (
-    Setting("net.core.somaxconn", 4_096, None, "Linux 5.4 raised the default to 4096; below it bursts are refused"),
-    Setting("vm.max_map_count", 65_530, None, "Linux default; weights mapped into memory take one area per tensor"),
-    Setting(
-        "kernel.numa_balancing", 0, 0, "TuneD profiles hpc-compute and network-latency: migration stalls pinned memory"
-    ),
-)
+WATCHED = ("net.core.somaxconn", "vm.max_map_count", "kernel.numa_balancing")
 """By what drifts most often; the collector is told these keys and no other."""
+
+SETTINGS = tuple(
+    Setting(row.key, int(str(row.value)), None if row.compare == "at_least" else int(str(row.value)), row.source)
+    for key in WATCHED
+    for row in TUNED
+    if row.key == key
+)
+"""In the order of WATCHED."""

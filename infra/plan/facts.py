@@ -78,6 +78,11 @@ class PoolPlan:
         return self.target.simulates_gpus and self.board.gpu is not None
 
     @property
+    def is_metal(self) -> bool:
+        """Whether its hosts are machines of their own; a guest does not see bridges, clocks and power."""
+        return self.shape.metal if self.shape else self.target.name != "lab"
+
+    @property
     def gpus(self) -> int:
         """GPUs of the whole pool (count)."""
         return self.pool.hosts * self.board.gpus

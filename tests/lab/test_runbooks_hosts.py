@@ -138,3 +138,16 @@ def test_a_host_that_fell_silent_is_named(lab: Lab, tmp_path: Path) -> None:
     finally:
         kubectl(lab, "label", "node", HOST, f"{NOT_READY}-")
     told("host/recover_host", rf"ready: {HOST}", tmp_path, host=HOST)
+
+
+def test_hosts_are_asked_once_and_every_setting_is_judged(lab: Lab, tmp_path: Path) -> None:
+    """Both real hosts over ssh; what the machine under the lab is not tuned for is told setting by setting."""
+    result = run("host/verify_host", tmp_path, pool="lab")
+    (settings,) = result.steps
+    rows = settings.facts["checks"]
+    assert {row["host"] for row in rows} == {"lab-0", "lab-1"}
+    assert {row["outcome"] for row in rows if row["id"] == "kernel_settings.ip_forward"} == {"pass"}
+    assert not [row for row in rows if row["id"] == "host"]
+    failed = [row for row in rows if row["outcome"] == "fail"]
+    assert result.exit is (Exit.UNDONE if failed else Exit.DONE if not failed else None)
+    assert all(f"{row['host']} {row['id']} is {row['found']}" in settings.said for row in failed[:20])

@@ -68,6 +68,8 @@ class Shape:
     capacity: tuple[Capacity, ...]
     """Ways to have it."""
     source: str
+    metal: bool = False
+    """Whether it is a machine of its own."""
 
     def on_board(self) -> Board:
         """The board with the CPUs, memory and rails that this host has around it."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from infra.catalog.host_tuning.setting import Answer, Reading
 from infra.errors import CheckError, ConfigError, Unknown
+from runbooks.lib.hosts.answers import ask_all
 from runbooks.lib.hosts.plays import Play, play
 from runbooks.lib.hosts.services import Manager, PartManager, Systemd
 from runbooks.lib.hosts.ssh import Connections
@@ -47,6 +49,16 @@ class Hosts:
             Unknown: the host does not answer, or not in time.
         """
         return self._connections.run(host, argv, timeout=timeout)
+
+    def answers(self, host: str, readings: Sequence[Reading]) -> Mapping[Reading, Answer]:
+        """Ask a host all that a proof of its settings needs, in one round trip; nothing is changed.
+
+        Raises:
+            ConfigError: the host's key is not known, or ours not welcome.
+            Unknown: the host does not answer, or what it says is no answer.
+        """
+        run = self._connections.run
+        return ask_all(host, readings, lambda argv, given: run(host, argv, timeout=COMMAND_SECONDS, given=given))
 
     def run(self, host: str, argv: Sequence[str], *, timeout: float = COMMAND_SECONDS) -> Result:
         """Run a command that may change something; a dry run says so and reports success."""
