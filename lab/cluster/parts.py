@@ -157,10 +157,13 @@ def _api_server_trust(lab: Lab) -> tuple[str, ...]:
 
 
 def controller_manager(lab: Lab) -> Part:
-    """The control loops, each with an account of its own; no election, for there is one."""
+    """The control loops, each with an account of its own."""
     name, port = "kube-controller-manager", lab.network.ports.kube_controller_manager
     command = (
         *_loop(lab, name, port),
+        # As kubeadm has it: without the API server it loses its election, ends and begins anew. One that went on would
+        # call every host lost as soon as the server is back, as it has heard of none, and take all replicas away.
+        "--leader-elect=true",
         "--use-service-account-credentials=true",
         f"--root-ca-file={lab.pki}/ca.crt",
         f"--service-account-private-key-file={lab.pki}/service-account.key",
@@ -174,10 +177,12 @@ def controller_manager(lab: Lab) -> Part:
 
 
 def scheduler(lab: Lab) -> Part:
-    """Where pods go; no election, for there is one."""
+    """Where pods go."""
     name, port = "kube-scheduler", lab.network.ports.kube_scheduler
     reads = ("pki/ca.crt", f"pki/{name}.crt", f"config/{name}.kubeconfig")
-    return Part(name, _loop(lab, name, port), reads, Probe("https", port, "/healthz"), (lab.tool(name), "--version"))
+    # No election, for there is one.
+    command = (*_loop(lab, name, port), "--leader-elect=false")
+    return Part(name, command, reads, Probe("https", port, "/healthz"), (lab.tool(name), "--version"))
 
 
 def _loop(lab: Lab, name: str, port: int) -> tuple[str, ...]:
@@ -193,7 +198,6 @@ def _loop(lab: Lab, name: str, port: int) -> tuple[str, ...]:
         f"--tls-cert-file={lab.pki}/{name}.crt",
         f"--tls-private-key-file={lab.pki}/{name}.key",
         f"--client-ca-file={lab.pki}/ca.crt",
-        "--leader-elect=false",
         "--profiling=false",
         *CLIENT_QPS,
     )
