@@ -100,7 +100,9 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, alerting: str) -> Itera
         "--storage.tsdb.path=data",
     ]  # fmt: skip
     client = Prometheus(Endpoint("Prometheus", f"http://127.0.0.1:{port}"))
-    with _running(argv, folder, lambda: client.is_ready() and client.series_exist("test:up:sum")):
+    # Each target's first scrape has its own offset, so one may be recorded before the other is known.
+    wanted = ("test:up:sum", 'up{job="prometheus"}', 'up{job="nobody"}')
+    with _running(argv, folder, lambda: client.is_ready() and all(map(client.series_exist, wanted))):
         yield client
 
 
