@@ -25,9 +25,8 @@ def main() -> None:
     once = {**namespaces(plan), **target.cluster_objects(plan)}
     base: list[pulumi.Resource] = [create(name, manifest, opts) for name, manifest in once.items()]
     for pool in plan.pools:
-        made = target.pool_resources(plan, pool)
-        args = GpuPoolArgs(pool, made, target.pool_objects(pool), target.host_patches(pool))
-        base.append(GpuPool(f"pool-{pool.name}", args, opts))
+        parts = (target.pool_resources(plan, pool), target.pool_objects(pool), target.host_patches(pool))
+        base.append(GpuPool(f"pool-{pool.name}", GpuPoolArgs(pool, *parts), opts))
     ready = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=base))
     for model in plan.models:
         ModelService(f"model-{model.name}", ModelServiceArgs(model, callers(plan)), ready)

@@ -58,7 +58,8 @@ def _arguments(props: Mapping[str, Any], made: Mapping[str, pulumi.CustomResourc
 
 def _value(value: Any, made: Mapping[str, pulumi.CustomResource]) -> Any:
     if isinstance(value, Ref):
-        return getattr(made[value.resource], _snake(value.output))
+        output: pulumi.Output[Any] = getattr(made[value.resource], _snake(value.output))
+        return output.apply(str) if value.as_text else output
     if isinstance(value, Mapping):
         return {key: _value(inner, made) for key, inner in value.items()}
     if isinstance(value, list | tuple):

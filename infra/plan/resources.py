@@ -14,7 +14,9 @@ class Ref:
     resource: str
     """Name of the resource that brings it."""
     output: str = "id"
-    """Its output, as the SDK spells it."""
+    """Its output, as Pulumi's schema spells it."""
+    as_text: bool = False
+    """Whether a number is to be given on as text."""
 
 
 @dataclass(frozen=True, slots=True)

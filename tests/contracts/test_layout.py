@@ -15,7 +15,7 @@ ADDRESS = re.compile(
     re.IGNORECASE,
 )
 """The address of a package registry, or an option that names one."""
-HOME = re.compile(r"(?<![\w.$}])/(?:root|home|work|Users)/(?!\.\.\.)[\w.]")
+HOME = re.compile(r"(?<![\w.$}])/(?:root|home(?!/kubernetes/bin)|work|Users)/(?!\.\.\.)[\w.]")
 """An absolute path that exists on one machine only."""
 LOCKS = ("go.sum", "go.mod")
 """Files whose lines are other people's names."""

@@ -33,7 +33,8 @@ DIGEST_LENGTH = 16
 
 class _Answers(mocks.Mocks):
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        return f"{args.name}-id", args.inputs
+        known = {"latestVersion": 1} if args.typ == "aws:ec2/launchTemplate:LaunchTemplate" else {}
+        return f"{args.name}-id", {**args.inputs, **known}
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
         raise AssertionError(f"the program asks a provider: {args.token}")

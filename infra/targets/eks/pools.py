@@ -61,7 +61,10 @@ def _nodes(name: str, plan: PoolPlan, aws: Aws) -> Resource:
         "scalingConfig": {"desiredSize": hosts, "minSize": 0, "maxSize": hosts},
         "labels": own_labels(plan),
         "taints": [{**taint, "effect": _EFFECTS[taint["effect"]]} for taint in host_taints(plan)],
-        "launchTemplate": {"id": Ref(f"{name}-launch"), "version": Ref(f"{name}-launch", "latestVersion")},
+        "launchTemplate": {
+            "id": Ref(f"{name}-launch"),
+            "version": Ref(f"{name}-launch", "latestVersion", as_text=True),
+        },
         # There is no capacity for a second host beside the first.
         "updateConfig": {"maxUnavailable": 1, "updateStrategy": "MINIMAL"},
     }
