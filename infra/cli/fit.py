@@ -29,7 +29,7 @@ def add_to(verbs: Any) -> None:
     parser = verbs.add_parser(
         "fit",
         help="hold an engine's start-up log against the plan, and name the term that is off",
-        description="Reads logs of vLLM 0.2 to 0.32, SGLang and TensorRT-LLM, with or without prefixes. "
+        description="Reads logs of vLLM 0.2 to 0.32, SGLang, TensorRT-LLM, TGI and LightLLM, with or without prefixes. "
         "Exit code 0: it agrees, 1: it does not, 4: nothing can be told from it.",
     )
     parser.add_argument("log", type=Path, metavar="LOGFILE", help="output of the engine from its first line on")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,10 @@ _RANK = re.compile(
     r"|\((?P<ray>RayWorkerWrapper pid=\d+)|\(EngineCore_(?P<core>DP\d+)|\[(?P<nvidia>RANK \d+)\]"
     r"|\bRank (?P<loads>\d+) uses|\[gpu_id=(?P<gpu>\d+)\]|\d\d:\d\d:\d\d (?P<sglang>(?:[A-Z]+\d+ ?)+)\]"
 )
-_STARTS = ("non-default args", "args: Namespace(", "server_args=ServerArgs(")
+_STARTS = (
+    "non-default args", "args: Namespace(", "server_args=ServerArgs(", "text_generation_launcher: Args {",
+    "all start args:",
+)  # fmt: skip
 """The line with which one start of an engine begins, where it prints one."""
 
 _MARKS = tuple(dict.fromkeys((*SAID_BY, *VERSION_MARKS, *(w.mark for ws in WORDINGS.values() for w in ws))))
@@ -118,10 +120,10 @@ def _starts(lines: Iterable[str]) -> Iterator[_Start]:
 
 def _read(lines: list[str]) -> StartLog | None:
     read = {engine: _figures(lines, wordings) for engine, wordings in WORDINGS.items()}
-    said = Counter({engine: sum(len(figures) for figures in ranks.values()) for engine, (ranks, _) in read.items()})
-    engine, count = said.most_common(1)[0]
+    # A log that only says what went wrong has no figures to count.
+    engine = max(read, key=lambda name: (sum(map(len, read[name][0].values())), len(read[name][1])))
     ranks, failures = read[engine]
-    if not count and not failures:
+    if not ranks and not failures:
         return None
     whole = {rank: derived(figures) for rank, figures in ranks.items()}
     return StartLog(engine, settings(lines), whole, failures, starts=1)

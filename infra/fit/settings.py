@@ -9,7 +9,8 @@ from typing import Any
 
 SAID_BY = (
     "non-default args", "args: Namespace(", "LLM engine (", "LLM engine with config", "Chunked prefill is enabled",
-    "Using max model len", "server_args=", "max_total_num_tokens=", "LLM Args:", "engine args:",
+    "Using max model len", "server_args=", "max_total_num_tokens=", "LLM Args:", "engine args:", "all start args:",
+    "model_id: ", "Sharding model on", "Default `max_batch_prefill_tokens`",
 )  # fmt: skip
 """Lines that print arguments; the later ones print what the engine made of the earlier ones."""
 
@@ -25,25 +26,32 @@ VERSIONS = (
 VERSION_MARKS = ("ersion", "LLM engine (")
 """Text that a line with a version has."""
 
-_TEXT = {"model_tag": "model", "model": "model", "model_path": "model", "kv_cache_dtype": "kv_dtype",
-         "quantization": "quantisation", "dtype": "dtype"}  # fmt: skip
+_TEXT = {"model_tag": "model", "model": "model", "model_path": "model", "model_dir": "model", "model_id": "model",
+         "kv_cache_dtype": "kv_dtype", "quantization": "quantisation", "dtype": "dtype"}  # fmt: skip
 _COUNT = {
-    "tensor_parallel_size": "tensor", "tp_size": "tensor", "pipeline_parallel_size": "pipeline", "pp_size": "pipeline",
-    "data_parallel_size": "data", "dp_size": "data", "max_model_len": "max_len", "max_seq_len": "max_len",
-    "context_length": "max_len", "context_len": "max_len", "max_num_seqs": "max_seqs",
-    "max_running_requests": "max_seqs", "max_batch_size": "max_seqs", "max_num_batched_tokens": "batched_tokens",
-    "chunked_prefill_size": "batched_tokens", "max_num_tokens": "batched_tokens", "block_size": "block_tokens",
-    "page_size": "block_tokens", "num_speculative_tokens": "speculative_tokens",
+    "tensor_parallel_size": "tensor", "tp_size": "tensor", "tp": "tensor", "pipeline_parallel_size": "pipeline",
+    "pp_size": "pipeline", "data_parallel_size": "data", "dp_size": "data", "max_model_len": "max_len",
+    "max_seq_len": "max_len", "context_length": "max_len", "context_len": "max_len", "max_req_total_len": "max_len",
+    "max_num_seqs": "max_seqs", "max_running_requests": "max_seqs", "max_batch_size": "max_seqs",
+    "running_max_req_size": "max_seqs", "max_num_batched_tokens": "batched_tokens",
+    "chunked_prefill_size": "batched_tokens", "max_num_tokens": "batched_tokens",
+    "batch_max_tokens": "batched_tokens", "block_size": "block_tokens", "page_size": "block_tokens",
+    "num_speculative_tokens": "speculative_tokens",
 }  # fmt: skip
 _SHARE = {"gpu_memory_utilization": "utilisation", "mem_fraction_static": "utilisation",
-          "free_gpu_memory_fraction": "utilisation"}  # fmt: skip
-_SWITCH = {"enforce_eager": "eager", "disable_cuda_graph": "eager", "enable_expert_parallel": "expert_parallel",
-           "enable_prefix_caching": "prefix_caching"}  # fmt: skip
+          "mem_fraction": "utilisation", "free_gpu_memory_fraction": "utilisation"}  # fmt: skip
+_SWITCH = {"enforce_eager": "eager", "disable_cuda_graph": "eager", "disable_cudagraph": "eager",
+           "enable_expert_parallel": "expert_parallel", "enable_prefix_caching": "prefix_caching"}  # fmt: skip
 _KEYS = {**_TEXT, **_COUNT, **_SHARE, **_SWITCH}
 _PAIR = re.compile(
     rf"(?<![\w-])['\"]?({'|'.join(_KEYS)})['\"]?\s*[=:]\s*(?:'([^']*)'|\"([^\"]*)\"|([\w./-]+))", re.ASCII
 )
-_MAX_LEN = re.compile(r"Using max model len (\d+)")
+_SENTENCES = {
+    "max_len": re.compile(r"Using max model len (\d{1,12})\b"),
+    "tensor": re.compile(r"Sharding model on (\d{1,12}) processes"),
+    "batched_tokens": re.compile(r"Default `max_batch_prefill_tokens` to (\d{1,12})\b"),
+}
+"""Arguments that are told in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +92,9 @@ def settings(lines: Iterable[str]) -> Settings:
         version = version or _version(line)
         if not any(mark in line for mark in SAID_BY):
             continue
-        if found := _MAX_LEN.search(line):
-            said["max_len"] = int(found[1])
+        for name, sentence in _SENTENCES.items():
+            if found := sentence.search(line):
+                said[name] = int(found[1])
         for key, *texts in _PAIR.findall(line):
             value = _value(key, next((text for text in texts if text), "").rstrip("."))
             if value is not None:

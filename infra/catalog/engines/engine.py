@@ -10,9 +10,9 @@ from infra.catalog.gpus import Gpu
 Budget = Literal["requested", "static", "left"]
 """What the engine's share is a share of.
 
-``requested``: of the total; weights, activation, graphs and the pool live inside (vLLM, TGI).
+``requested``: of the total; weights, activation, graphs and the pool live inside (vLLM, TGI since 3.0).
 ``static``: of the total; weights and the pool live inside, activation and graphs in the rest (SGLang, LightLLM).
-``left``: of what is free once weights and activation have been seen (TensorRT-LLM).
+``left``: of what is free once weights and activation have been seen (TensorRT-LLM, TGI before 3.0).
 """
 
 
@@ -72,6 +72,8 @@ class Engine:
     """Smallest tile it cuts those of experts into where ranks would share one (count); 0: it refuses such ranks."""
     adapts_share: bool = False
     """Whether the default share follows from the GPU and the layout, and ``utilisation`` is only its upper end."""
+    adapts_batch: bool = False
+    """Whether the tokens of a default batch follow from GPU and model, so that ``batches`` hold only where given."""
 
     def batch(self, gpu: Gpu) -> Batch:
         """Sizes that hold on a GPU."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from infra.catalog.engines.engine import Batch, Engine
 from infra.units import GIB, MIB
 
@@ -26,13 +28,19 @@ TRTLLM = (
 )  # fmt: skip
 """``free_gpu_memory_fraction`` is a share of what is free after load."""
 
-TGI = (
-    Engine("tgi", (2, 3), 0.90, round(1.85 * GIB), _RANKS, 1, *_SERVE, 80, "/health",
-           "text-generation-inference server/models/globals.py: 0.90 (TGI_WIGGLE_ROOM) of what is free after the "
-           "warm-up of a prefill of max-batch-prefill-tokens, 4096",
-           (Batch(0, 4_096, 128),), 14, 118 * MIB, budget="left", counts_graphs=False),
+_TGI = Engine(
+    "tgi", (2, 3), 0.90, round(1.85 * GIB), _RANKS, 1, *_SERVE, 80, "/health",
+    "text-generation-inference v2.3.0 to v2.4.1, server/models/flash_causal_lm.py and globals.py: 0.90 "
+    "(TGI_WIGGLE_ROOM, 0.95 in some) of what is free after the warm-up of a prefill of max-batch-prefill-tokens, 4096",
+    (Batch(0, 4_096, 128),), 14, 118 * MIB, budget="left", counts_graphs=False,
 )  # fmt: skip
-"""Keeps a tenth of what a warm-up leaves; graphs come out of it."""
+TGI = (
+    replace(_TGI, since=(3, 0), budget="requested", adapts_batch=True,
+            source="text-generation-inference v3.0.0 to v3.3.7: 0.90 (0.95 in v3.0.0) of the total less what the "
+            "warm-up left in use; launcher/src/main.rs, the prefill batch follows from the GPU's peak"),
+    _TGI,
+)  # fmt: skip
+"""Keeps a tenth, of what a warm-up leaves before 3.0 and of the total since; graphs come out of it."""
 
 LIGHTLLM = (
     Engine("lightllm", (1, 0), 0.90, round(1.85 * GIB), _RANKS, 1, *_SERVE, 8000, "/health",

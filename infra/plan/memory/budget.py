@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -67,7 +68,7 @@ def size(architecture: Architecture, layout: Layout, gpu: Gpu, engine: Engine, o
         total, usable, tightest.weights, tightest.activation, tightest.runtime, tightest.graphs, left,
         cache.tokens if cache else 0, cache.block_tokens if cache else engine.block_tokens, settings.length,
         cache, _rank(tightest, layout), least, headroom,
-        (*why, *_notes(form, gpu, unseen(architecture, engine)), *_newer(engine, options), *graphs.notes),
+        (*why, *_notes(form, gpu, unseen(architecture, engine)), *_unlike(engine, options), *graphs.notes),
     )  # fmt: skip
 
 
@@ -158,13 +159,19 @@ def _rank(stage: _Stage, layout: Layout) -> str:
     return f"every rank of stage {stage.number}" if layout.pipeline > 1 else "every rank"
 
 
-def _newer(engine: Engine, options: Options) -> tuple[str, ...]:
-    if engine.name != "vllm" or options.version is None or options.version <= NEWEST:
-        return ()
-    last, asked = (".".join(str(part) for part in version) for version in (NEWEST, options.version))
-    return (
-        f"vllm {asked} is planned by the rules of {last}, the last one read; check its start-up log with infra fit",
-    )
+def _unlike(engine: Engine, options: Options) -> Iterator[str]:
+    """Yield in what an engine may do otherwise than its rules here say."""
+    if engine.adapts_batch and options.batched_tokens is None:
+        tokens = engine.batches[-1].tokens
+        yield (
+            f"{engine.name} chooses the tokens of a batch by the GPU's arithmetic, and more of them leave less for the "
+            f"cache; planned with {tokens:,}, so give it --max-batch-prefill-tokens={tokens}"
+        )
+    if engine.name == "vllm" and options.version and options.version > NEWEST:
+        last, asked = (".".join(str(part) for part in version) for version in (NEWEST, options.version))
+        yield (
+            f"vllm {asked} is planned by the rules of {last}, the last one read; check its start-up log with infra fit"
+        )
 
 
 def _notes(form: Quantisation, gpu: Gpu, doubt: str) -> tuple[str, ...]:

@@ -18,9 +18,6 @@ from infra.plan.speed.result import Band, Bound, Load, Speed
 from infra.plan.speed.shares import Machine
 from infra.plan.speed.times import compute_s, links_s, memory_s, times
 
-KV_BYTES = {"fp8": 1.0, "fp8_e4m3": 1.0, "fp8_e5m2": 1.0, "nvfp4": 9 / 16}
-"""Bytes of one cached value; 2 for what is not named. Source: vllm 0.32.0 config/cache.py; nvfp4 with its scales."""
-
 
 def predict(
     architecture: Architecture,
@@ -44,6 +41,7 @@ def predict(
         kv_dtype: format of cached keys and values; ``auto``: what the checkpoint asks for, else 16 bits.
     Raises:
         ConfigError: a load without tokens or requests, or a format that the GPU should not run.
+        Unknown: a cache format whose layout is not known.
     """
     return predictor(architecture, layout, gpu, engine, form, kv_dtype=kv_dtype)(load)
 
@@ -56,8 +54,8 @@ def predictor(
     weights = quantisation(form)
     if reason := unfit(weights, gpu):
         raise ConfigError(f"format {form!r} — {reason}; choose another one, such as {instead(weights, gpu)!r}")
-    kept = architecture.kv_dtype if kv_dtype == "auto" else kv_dtype
-    machine = Machine(layout, gpu, weights, KV_BYTES.get(kept, 2.0))
+    kept = (architecture.kv_dtype or "auto") if kv_dtype == "auto" else kv_dtype
+    machine = Machine(layout, gpu, weights, kept)
     model = Model(architecture, machine)
     kind: Kind = "mixture" if any(layer.experts for layer in architecture.layers) else "dense"
     fixed = tuple(_outside(fit, kind, engine.name, machine))

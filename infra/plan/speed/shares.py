@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from infra.catalog.architecture import Architecture, Cache, Layer, Tensor
 from infra.catalog.gpus import Gpu
 from infra.catalog.quantisations import Quantisation
+from infra.plan.cache.formats import entry_bytes
 from infra.plan.layout import Layout, format_of, kinds, local_shape
 from infra.units import ceil_div
 
@@ -28,8 +29,8 @@ class Machine:
     layout: Layout
     gpu: Gpu
     form: Quantisation
-    kv_bytes: float
-    """Bytes of one cached value."""
+    kv_dtype: str
+    """Format of cached keys and values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def _seen(cache: Cache, layer: Layer, architecture: Architecture, machine: Machi
     ranks, gpu = machine.layout.tensor, machine.gpu
     is_sparse = cache.kind == "latent" and any(other.kind == "index" for other in layer.caches)
     cap = min(cache.window or float("inf"), SPARSE_TOKENS if is_sparse else float("inf"))
-    size = max(1, cache.kv_heads // ranks) * (cache.key_dim + cache.value_dim) * machine.kv_bytes
+    size = entry_bytes(architecture, cache, machine.kv_dtype, ranks)
     width = sum(
         tensor.columns
         for tensor in layer.tensors

@@ -128,7 +128,7 @@ def _case(row: dict[str, str]) -> Case:
     load, form = _load(row), _form(row, shapes)
     layout = _layout(row, shapes, gpu, form)
     # Small formats are published with an fp8 cache; bf16 checkpoints keep theirs.
-    machine = Machine(layout, gpu, quantisation(form), 2.0 if form == "bf16" else 1.0)
+    machine = Machine(layout, gpu, quantisation(form), "auto" if form == "bf16" else "fp8")
     prompt, step = costs_of(_model(NVFP4.get(model, model) if form == "nvfp4" else model, machine), load)
     tpot_s = float(row["tpot_ms"]) / 1000
     if tpot_s < step.weights:

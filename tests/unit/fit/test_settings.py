@@ -49,9 +49,23 @@ LINES = {
         " 'max_num_tokens': 16384, 'max_seq_len': 131072}",
         {"tensor": 8, "pipeline": 1, "max_seqs": 256, "batched_tokens": 16384, "max_len": 131072},
     ),
+    "tgi 3, one argument a line": (
+        '2025-07-04T12:35:02.586768Z  INFO text_generation_launcher: Args {\n    model_id: "/models/gemma-3-27b-it",\n'
+        "    num_shard: Some(\n        2,\n    ),\n"
+        "2025-07-04T12:35:03.0Z  INFO text_generation_launcher: Default `max_batch_prefill_tokens` to 8000\n"
+        "2025-07-04T12:35:03.0Z  INFO text_generation_launcher: Sharding model on 2 processes\n",
+        {"model": "/models/gemma-3-27b-it", "tensor": 2, "batched_tokens": 8000},
+    ),
+    "lightllm, all arguments": (
+        "INFO 01-12 13:46:46 [api_start.py:260] all start args:Namespace(run_mode='normal', model_dir='/m/llama', tp=2,"
+        " max_total_token_num=None, mem_fraction=0.85, batch_max_tokens=8192, max_req_total_len=16384,"
+        " running_max_req_size=1000, disable_cudagraph=False)",
+        {"model": "/m/llama", "tensor": 2, "utilisation": 0.85, "batched_tokens": 8192, "max_len": 16384,
+         "max_seqs": 1000, "eager": False},
+    ),
     "a line that only looks like arguments": ("loading max_model_len=5 of tensor_parallel_size=9", {}),
 }  # fmt: skip
-"""Lines of vllm#5976, club-3090#612, this lab, sglang#10571 and dynamo."""
+"""Lines of vllm#5976, club-3090#612, this lab, sglang#10571 and dynamo, and as TGI and LightLLM word theirs."""
 
 
 @pytest.mark.parametrize(("text", "said"), LINES.values(), ids=LINES.keys())

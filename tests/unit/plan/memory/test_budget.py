@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import pytest
 
 from infra.catalog.checkpoints import checkpoint
@@ -69,10 +71,23 @@ def test_sglang_reserves_for_a_chunk_of_prefill() -> None:
 
 
 def test_tgi_keeps_a_tenth_of_what_its_warm_up_leaves() -> None:
-    """0.90 of the rest, whatever the model weighs."""
-    memory = size(checkpoint(LLAMA), Layout(), GPUS["h100"], TGI[0], Options(max_len=8_192))
+    """Before 3.0: 0.90 of the rest, whatever the model weighs."""
+    memory = size(checkpoint(LLAMA), Layout(), GPUS["h100"], TGI[-1], Options(max_len=8_192))
     left = memory.total - memory.weights - memory.activation - memory.runtime
     assert memory.kv_pool == int(0.90 * left)
+
+
+def test_a_new_tgi_keeps_a_tenth_of_the_gpu() -> None:
+    """From 3.0 on (text-generation-inference#2808): the rest of 0.90, whatever the model weighs."""
+    memory = size(checkpoint(LLAMA), Layout(), GPUS["h100"], TGI[0], Options(max_len=8_192))
+    assert memory.kv_pool == ceil(0.90 * memory.total) - memory.weights - memory.activation - memory.runtime
+
+
+@pytest.mark.parametrize(("tokens", "says"), [(None, True), (4_096, False)], ids=["not given", "given"])
+def test_a_new_tgi_is_told_its_batch(tokens: int | None, says: bool) -> None:
+    """Left alone it takes a prefill of 60,000 tokens on an H100, and the cache is smaller than planned."""
+    memory = size(checkpoint(LLAMA), Layout(), GPUS["h100"], TGI[0], Options(max_len=8_192, batched_tokens=tokens))
+    assert any("--max-batch-prefill-tokens=4096" in note for note in memory.notes) is says
 
 
 def test_eager_mode_gives_the_graphs_back() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from infra.catalog.architecture import Architecture
 from infra.catalog.checkpoints import checkpoint
 from infra.catalog.engines import ENGINES
 from infra.catalog.gpus import GPUS
 from infra.catalog.quantisations import quantisation
-from infra.errors import ConfigError
+from infra.errors import ConfigError, Unknown
+from infra.plan.cache.formats import entry_bytes
 from infra.plan.layout import Layout
 from infra.plan.speed import Load, predict
 from infra.plan.speed.costs import Model
@@ -40,7 +42,7 @@ def test_published_runs_lie_in_the_band(
 def test_capacity_is_not_promised_beyond_what_the_memory_delivers(place: tuple[str, Layout, str], load: Load) -> None:
     """No token comes faster than its weights, experts and cache can be read at the memory's peak."""
     name, layout, form = place
-    machine = Machine(layout, GPUS["h200"], quantisation(form), 2.0)
+    machine = Machine(layout, GPUS["h200"], quantisation(form), "auto")
     _, step = costs_of(Model(checkpoint(name), machine), load)
     assert speed(place, load).tpot_s > step.weights + step.experts + step.cache > 0
 
@@ -79,6 +81,27 @@ def test_a_smaller_cache_format_shortens_long_contexts() -> None:
         for dtype in ("auto", "fp8")
     )
     assert small.tpot_s < plain.tpot_s
+
+
+@pytest.mark.parametrize("dtype", ["nvfp4", "fp8", "int4_per_token_head", "fp8_per_token_head"])
+@pytest.mark.parametrize("name", [DENSE, MIXTURE])
+def test_speed_reads_the_bytes_that_memory_holds(name: str, dtype: str) -> None:
+    """A token's time grew by other bytes than the cache did: formats with scales were read at 16 bits."""
+    model, load, layout = checkpoint(name), Load(8000, 100, 8), Layout(2)
+    sizes, reads = zip(*(_held_and_read(model, layout, kind, load) for kind in ("auto", dtype)), strict=True)
+    assert reads[1] / reads[0] == pytest.approx(sizes[1] / sizes[0])
+
+
+def _held_and_read(model: Architecture, layout: Layout, dtype: str, load: Load) -> tuple[float, float]:
+    """Bytes of a token in the first layer's cache, and seconds to read all caches at the peak."""
+    _, step = costs_of(Model(model, Machine(layout, GPUS["b200"], quantisation("bf16"), dtype)), load)
+    return entry_bytes(model, model.layers[0].caches[0], dtype, layout.tensor), step.cache
+
+
+def test_a_cache_format_without_known_layout_has_no_speed() -> None:
+    """It was taken for 16 bits."""
+    with pytest.raises(Unknown, match="'fp6' — has no known layout"):
+        predict(checkpoint(DENSE), Layout(8), GPUS["h200"], ENGINES["vllm"][0], "fp8", Load(9, 9, 1), kv_dtype="fp6")
 
 
 @pytest.mark.parametrize("load", [Load(0, 1, 1), Load(1, 0, 1), Load(1, 1, 0)], ids=["prompt", "output", "concurrency"])
