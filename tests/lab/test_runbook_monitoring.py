@@ -100,9 +100,11 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, alerting: str) -> Itera
         "--storage.tsdb.path=data",
     ]  # fmt: skip
     client = Prometheus(Endpoint("Prometheus", f"http://127.0.0.1:{port}"))
-    # Each target's first scrape has its own offset, so one may be recorded before the other is known.
-    wanted = ("test:up:sum", 'up{job="prometheus"}', 'up{job="nobody"}')
-    with _running(argv, folder, lambda: client.is_ready() and all(map(client.series_exist, wanted))):
+    # Each target's first scrape has its own offset; two seconds after the last of them the rules have counted both.
+    def counted() -> bool:
+        return client.is_ready() and len(client.samples("up offset 2s", needs=())) == 2
+
+    with _running(argv, folder, counted):
         yield client
 
 
