@@ -98,8 +98,10 @@ def prometheus(tmp_path_factory: pytest.TempPathFactory, alerting: str) -> Itera
     argv = [
         _program("prometheus"), "--config.file=config.json", f"--web.listen-address=127.0.0.1:{port}",
         "--storage.tsdb.path=data",
+        "--rules.alert.resend-delay=1s",  # an alert that is sent before Alertmanager is known is dropped, for a minute
     ]  # fmt: skip
     client = Prometheus(Endpoint("Prometheus", f"http://127.0.0.1:{port}"))
+
     # Each target's first scrape has its own offset; two seconds after the last of them the rules have counted both.
     def counted() -> bool:
         return client.is_ready() and len(client.samples("up offset 2s", needs=())) == 2
