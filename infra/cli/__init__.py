@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from infra.cli.fit import add_to as add_fit
@@ -26,6 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         code: int = options.run(options)
+        sys.stdout.flush()
     except ConfigError as error:
         for problem in error.problems:
             print(problem, file=sys.stderr)
@@ -33,4 +35,8 @@ def main(argv: list[str] | None = None) -> int:
     except Unknown as error:
         print(f"cannot tell: {error}", file=sys.stderr)
         return EXIT_UNKNOWN
+    except BrokenPipeError:
+        # The reader has what it wanted, as in `infra plan STACK --json | head`; nothing more goes to it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     return code

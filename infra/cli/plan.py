@@ -12,6 +12,8 @@ from infra.cli import single, stack
 from infra.errors import ConfigError
 
 if TYPE_CHECKING:
+    from infra.config.stack import Spec
+    from infra.plan.facts import ModelPlan, Plan
     from infra.plan.outlook import Outlook
 
 EXIT_REFUSED = 2
@@ -61,14 +63,11 @@ def _plan(options: argparse.Namespace) -> int:
 
 def _of_stack(options: argparse.Namespace) -> int:
     single.alone(options)
-    if options.model:
-        from infra.plan.outlook import outlook_of
-
-        return _told(options, outlook_of(stack.model_of(options.stack_file, options.model)))
     spec, plan = stack.planned(options.stack_file)
-    refusals = plan.refusals if plan else ()
-    refused = [*spec.problems, *(str(refusal) for refusal in refusals)]
-    if options.json:
+    refused = stack.refused(spec, plan)
+    if options.model:
+        _of_model(options, stack.model_in(options.stack_file, spec, plan, options.model), refused)
+    elif options.json:
         from infra.document.write import stack_document
 
         print(stack_document(spec.name, plan, refused).model_dump_json(indent=2))
@@ -76,13 +75,28 @@ def _of_stack(options: argparse.Namespace) -> int:
         from infra.screen.stack import show
 
         show(spec.name, str(options.stack_file), plan, refused)
-    if options.report and plan:
+    if options.report and plan and not options.model:
         from infra.plan.outlook import outlook_of
 
-        _report(options, spec.name, [outlook_of(item) for item in plan.models])
+        _report(options, spec.name, [outlook_of(item, refused) for item in plan.models])
+    return _code(spec, plan)
+
+
+def _of_model(options: argparse.Namespace, item: ModelPlan, refused: list[str]) -> None:
+    """Tell of one model of a stack, and that there is more to fix where there is."""
+    from infra.plan.outlook import names, outlook_of
+
+    _told(options, outlook_of(item, refused))
+    if others := sum(not names(problem, item.name) for problem in refused):
+        print(f"its stack has {others} more to fix; infra plan {options.stack_file} tells", file=sys.stderr)
+
+
+def _code(spec: Spec, plan: Plan | None) -> int:
+    """Exit code of a stack: what only cannot be told is no mistake of anyone."""
+    refusals = plan.refusals if plan else ()
     if not spec.problems and refusals and all(refusal.is_unknown for refusal in refusals):
         return EXIT_UNKNOWN
-    return EXIT_REFUSED if refused else 0
+    return EXIT_REFUSED if spec.problems or refusals else 0
 
 
 def _alone(options: argparse.Namespace) -> int:
@@ -117,12 +131,14 @@ def _told(options: argparse.Namespace, outlook: Outlook) -> int:
 def _diff(options: argparse.Namespace) -> int:
     from infra.plan.diff import difference
 
-    plans, problems = [], []
+    _only_diff(options)
+    specs, plans, problems = [], [], []
     for path in options.diff:
         spec, plan = stack.planned(path)
         problems += [f"{path}: {problem}" for problem in spec.problems]
         if plan is None:
             raise ConfigError(*problems)
+        specs.append(spec)
         plans.append(plan)
     before, after = (str(path) for path in options.diff)
     changes = difference(*plans)
@@ -135,9 +151,19 @@ def _diff(options: argparse.Namespace) -> int:
         from infra.screen.diff import show
 
         show(wide_console(), before, after, changes)
-    if problems:
-        raise ConfigError(*problems)
-    return EXIT_REFUSED if plans[1].refusals else 0
+    # A stack that is refused already is where one starts from; that the other one is refused is the answer.
+    for problem in (*problems, *(f"{after}: {refusal}" for refusal in plans[1].refusals)):
+        print(problem, file=sys.stderr)
+    return EXIT_REFUSED if problems else _code(specs[1], plans[1])
+
+
+def _only_diff(options: argparse.Namespace) -> None:
+    """Refuse what a difference of two stacks has no use for, so that nobody believes it was heeded."""
+    given = [name for name in ("model", "report", "stack_file") if getattr(options, name)]
+    if given:
+        told = " and ".join("STACKFILE" if name == "stack_file" else f"--{name}" for name in given)
+        raise ConfigError(f"{told} — of no use beside --diff, which tells all of two stack files; drop it")
+    single.alone(options)
 
 
 def _report(options: argparse.Namespace, title: str, outlooks: list[Outlook]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from infra.errors import ConfigError
+from infra.errors import ConfigError, Unknown
 
 if TYPE_CHECKING:
     from infra.config.stack import Spec
@@ -23,9 +23,23 @@ def planned(path: Path) -> tuple[Spec, Plan | None]:
 
 def model_of(path: Path, name: str) -> ModelPlan:
     """Find one model of a stack file."""
-    spec, plan = planned(path)
+    return model_in(path, *planned(path), name)
+
+
+def model_in(path: Path, spec: Spec, plan: Plan | None, name: str) -> ModelPlan:
+    """Find one model of a stack that is planned already.
+
+    Raises:
+        ConfigError: the stack has no such model, or it cannot be planned.
+        Unknown: nobody can tell what it would take.
+    """
     found = next((item for item in plan.models if item.name == name), None) if plan else None
     if found is None:
+        own = [refusal for refusal in (plan.refusals if plan else ()) if refusal.key.startswith(f"models.{name}.")]
+        if own and all(refusal.is_unknown for refusal in own) and not spec.problems:
+            raise Unknown("; ".join(f"{refusal.key}: {refusal.found}; {refusal.fix}" for refusal in own))
+        if own:
+            raise ConfigError(*spec.problems, *map(str, own))
         known = ", ".join(item.name for item in plan.models) if plan else ""
         raise ConfigError(
             *spec.problems,
@@ -33,3 +47,8 @@ def model_of(path: Path, name: str) -> ModelPlan:
             + (f"choose one of {known}" if known else "fix it"),
         )
     return found
+
+
+def refused(spec: Spec, plan: Plan | None) -> list[str]:
+    """All that is wrong with a stack: its mistakes, then what its plan refuses."""
+    return [*spec.problems, *(str(refusal) for refusal in (plan.refusals if plan else ()))]

@@ -32,10 +32,11 @@ class Evidence(Frozen):
 
     @model_validator(mode="after")
     def _allows_less_than_all(self) -> Self:
-        if not self.is_lower_better and self.allowed_loss >= self.baseline_score:
+        if self.allowed_loss >= self.baseline_score:
+            lets = "be twice as bad" if self.is_lower_better else "be anything"
             raise ValueError(
-                f"allowed_loss={self.allowed_loss:g} is all of baseline_score={self.baseline_score:g}, so that any "
-                "score would do; lower it"
+                f"allowed_loss={self.allowed_loss:g} is all of baseline_score={self.baseline_score:g}, so that a "
+                f"score could {lets}; lower it"
             )
         return self
 

@@ -33,7 +33,7 @@ def stack_document(stack: str, plan: Plan | None, problems: Iterable[str]) -> Pl
         notes=list(plan.notes),
         target=plan.target.name,
         pools=[_pool(item) for item in plan.pools],
-        models=[model_part(outlook_of(item), _service(item)) for item in plan.models],
+        models=[model_part(outlook_of(item, refused), _service(item)) for item in plan.models],
         gateway=GatewayPart(
             image=gateway.image,
             replicas=gateway.gateway.replicas,

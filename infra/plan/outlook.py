@@ -89,17 +89,29 @@ class Outlook:
         return _speed(self.single, replace(self.load, concurrency=requests) if self.load else None)[0]
 
 
-def outlook_of(item: ModelPlan) -> Outlook:
-    """Gather what a plan says of one of its models."""
+def outlook_of(item: ModelPlan, refused: Iterable[str] = ()) -> Outlook:
+    """Gather what a plan says of one of its models.
+
+    Args:
+        item: the model.
+        refused: all that is wrong with its stack; what names the model's own keys is told of it.
+    """
     goal, single = item.model.goal, single_of(item)
     length = goal.length if goal else item.model.typical_len or item.model.max_model_len
     requests = ceil(goal.concurrency / item.model.replicas) if goal else 1
     load = Load(goal.prompt, goal.output, min(item.max_seqs * item.layout.data, requests) or 1) if goal else None
     unknown = "" if item.speed else "the model has no goal" if goal is None else _speed(single, load)[1]
+    wrong = tuple(problem for problem in refused if names(problem, item.name)) or _objections(single, item.memory)
     return Outlook(
-        single, item.model.replicas, item.memory, length, _objections(single, item.memory), load, item.speed, unknown,
-        item.cost, item.startup, item.choice,
+        single, item.model.replicas, item.memory, length, wrong, load, item.speed, unknown, item.cost, item.startup,
+        item.choice,
     )  # fmt: skip
+
+
+def names(problem: str, model: str) -> bool:
+    """Whether what is wrong with a stack is wrong with one model, by the key that stands first or behind a file."""
+    keys = (part.rpartition(" ")[2] for part in problem.split(": ")[:2])
+    return any(f"{key}.".startswith(f"models.{model}.") for key in keys)
 
 
 def outlook(single: Single, asked: Asked, price: Price | None) -> Outlook:

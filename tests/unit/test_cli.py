@@ -117,6 +117,78 @@ def test_a_model_that_is_not_there_is_told_with_those_that_are(
     assert capsys.readouterr().err.endswith("choose one of chat\n")
 
 
+REFUSED = {
+    "no score": ({"models/chat/quantisation": "fp8"}, "RW-103 models.chat.evidence: "),
+    "heads": ({"models/chat/tensor_parallel": 3}, "RW-102 models.chat.tensor_parallel: "),
+    "hosts": ({"models/chat/tensor_parallel": 16}, "RW-104 models.chat.tensor_parallel: "),
+    "batch": ({"models/chat/concurrency": 10**6}, "RW-101 models.chat.concurrency: "),
+    "drain": ({"models/chat/min_available": 2}, "RW-204 models.chat.min_available: "),
+    "file of scores": ({"models/chat/evidence": "none.yaml"}, "models.chat.evidence: 'none.yaml' cannot be read"),
+}
+"""Changes to a model, and what is wrong with it then."""
+
+
+@pytest.mark.parametrize(("changes", "said"), REFUSED.values(), ids=REFUSED)
+def test_a_model_of_a_refused_stack_was_said_to_hold(
+    tmp_path: Path, changes: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On its own screen, with exit code 0, while the stack refused it; JSON and report said so too."""
+    stack = _stack(tmp_path, changes)
+    assert main(["plan", stack, "--model", "chat"]) == 2
+    assert f"\n  does not hold: {said}" in capsys.readouterr().out
+    assert main(["plan", stack, "--json", "--report", str(tmp_path / "report")]) == 2
+    (model,) = PlanDocument.model_validate_json(capsys.readouterr().out).models
+    assert model.problems[0].startswith(said)
+    assert f"**Does not hold:** {said}" in (tmp_path / "report" / "report.md").read_text(encoding="utf-8")
+
+
+def test_a_model_holds_and_its_stack_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is wrong elsewhere is not the model's, and is not passed over."""
+    assert main(["plan", _stack(tmp_path, {"gateway/drian": "1m"}), "--model", "chat"]) == 2
+    out, err = capsys.readouterr()
+    assert out.startswith("chat: 2 replicas of 1 × h100, vllm 0.32.0 — holds\n")
+    assert err.startswith("its stack has 1 more to fix; ")
+
+
+def test_a_model_that_nobody_can_judge_was_told_to_be_fixed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """DeepSeek-V4 alone: why it cannot be told, and exit code 4."""
+    changes = {"models/chat/architecture": "deepseek-ai/DeepSeek-V4-Flash", "models/chat/tensor_parallel": 8}
+    assert main(["plan", _stack(tmp_path, changes), "--model", "chat"]) == 4
+    assert "pages of several sizes" in capsys.readouterr().err
+
+
+def test_a_reader_that_stops_ended_in_a_traceback(tmp_path: Path) -> None:
+    """As in ``infra plan STACK --json | head``."""
+    command = [sys.executable, "-m", "infra.cli", "plan", _stack(tmp_path, {}), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=REPO) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "more", [["--model", "chat"], ["--report", "folder"], ["--gpu", "h100"]], ids=lambda more: str(more[0])
+)
+def test_options_that_a_difference_does_not_heed_were_taken_in_silence(
+    tmp_path: Path, more: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are refused, so that nobody believes in a difference of one model."""
+    stack = _stack(tmp_path, {})
+    assert main(["plan", "--diff", stack, stack, *more]) == 2
+    assert capsys.readouterr().err.startswith(f"{more[0]} — ")
+
+
+def test_a_difference_to_a_refused_stack_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It only counted one refusal more."""
+    folder = tmp_path / "b"
+    folder.mkdir()
+    other = _stack(folder, {"models/chat/tensor_parallel": 3})
+    assert main(["plan", "--diff", _stack(tmp_path, {}), other]) == 2
+    assert f"{other}: RW-102 models.chat.tensor_parallel: " in capsys.readouterr().err
+
+
 def test_two_stacks_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Figure by figure, with by how much; equal ones are left out."""
     folder = tmp_path / "b"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -42,6 +43,7 @@ def checkpoint(name: str) -> Architecture:
         return CHECKPOINTS[name]
     tail = name.rsplit("/", 1)[-1].lower()
     near = [known for known in CHECKPOINTS if tail and _alike(tail, known.rsplit("/", 1)[-1].lower())]
+    near = near or difflib.get_close_matches(name, list(CHECKPOINTS), 3)
     raise ConfigError(
         f"checkpoint {name!r} — is not in the catalogue{'; near are ' + ', '.join(near) if near else ''}; "
         "name one of the catalogue, or give its config.json as a file"

@@ -13,6 +13,9 @@ _NESTS = ("text_config", "language_config", "llm_config", "thinker_config")
 DTYPES = ("bfloat16", "float16", "float32")
 """Data types that weights and states may be in where no quantisation touched them."""
 
+_MOST = 1_000_000_000
+"""Larger than any count in a config, beyond which a number is a mistake (count)."""
+
 _MOST_LAYERS = 4096
 """More layers than any model has, beyond which a number is a mistake (count)."""
 
@@ -51,7 +54,7 @@ class Fields:
         whole = int(value) if isinstance(value, float) and value.is_integer() else value
         if isinstance(whole, bool) or not isinstance(whole, int) or whole < least:
             return self.problem(keys[0], value, f"a whole number of at least {least}")
-        return whole
+        return whole if whole <= _MOST else self.problem(keys[0], value, f"at most {_MOST:,}")
 
     def flag(self, key: str, *, default: bool = False) -> bool:
         """A yes or no."""
@@ -83,8 +86,12 @@ class Fields:
 
     @property
     def dtype(self) -> str:
-        """Data type of what no quantisation touched."""
-        return self.data_type("dtype", default=self.data_type("torch_dtype", default="bfloat16"))
+        """Data type in which engines run what no quantisation touched: float32 is halved while it loads.
+
+        Source: vllm 0.32.0 config/model.py, _resolve_auto_dtype; sglang and tgi take 16 bits as well.
+        """
+        stated = self.data_type("dtype", default=self.data_type("torch_dtype", default="bfloat16"))
+        return "bfloat16" if stated == "float32" else stated
 
     def data_type(self, key: str, *, default: str = "") -> str:
         """A data type that has a known size."""

@@ -74,10 +74,17 @@ def _goal(plan: ModelPlan, held: int, wanted: int) -> Iterator[Refusal]:
     if held * plan.model.replicas < wanted:
         found = f"{wanted} requests at once, {plan.model.replicas} replicas hold {held} each"
         more = -(-wanted // held) if held else 0
-        fix = f"set models.{plan.name}.replicas to {more}" if held else _more_ranks(plan)
+        fix = f"set models.{plan.name}.replicas to {more}{_hosts_for(plan, more)}" if held else _more_ranks(plan)
         if more > MOST_REPLICAS:
             fix = f"set it to {held * MOST_REPLICAS} or lower, which {MOST_REPLICAS} replicas hold"
         yield plan.refuse("RW-101", "goal.concurrency", found, fix)
+
+
+def _hosts_for(plan: ModelPlan, replicas: int) -> str:
+    """Name the hosts that so many replicas need, where the pool has fewer."""
+    pool, each = plan.pool.pool, plan.placement.replicas_per_host
+    need = ceil(replicas / each) + pool.spare_hosts if each else 0
+    return f" and pools.{plan.pool.name}.hosts to {need} or more" if need > pool.hosts else ""
 
 
 def _place(plan: ModelPlan) -> Iterator[Refusal]:

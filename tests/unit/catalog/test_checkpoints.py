@@ -121,3 +121,9 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     """The message names what may have been meant."""
     with pytest.raises(ConfigError, match=r"'Qwen3-8B' — is not in the catalogue; near are .*Qwen/Qwen3-8B"):
         checkpoint("Qwen3-8B")
+
+
+def test_a_slip_in_a_name_is_told_with_what_was_meant() -> None:
+    """Only names that hold each other were near, so that one letter less had no answer."""
+    with pytest.raises(ConfigError, match=r"near are meta-llama/Llama-3\.1-8B-Instruct"):
+        checkpoint("meta-llama/Llama-3.1-8B-Instrct")

@@ -189,3 +189,17 @@ def test_each_family_has_a_published_config_here() -> None:
         "MistralForCausalLM", "MistralLarge3ForCausalLM", "PixtralForConditionalGeneration", "Qwen3_5ForCausalLM",
         "Qwen3_5MoeForCausalLM",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ["hidden_size", "vocab_size", "num_attention_heads", "max_position_embeddings"])
+@pytest.mark.parametrize("count", [10**400, 1e300, 10**18], ids=["400 digits", "float", "a billion billions"])
+def test_a_count_beyond_all_models_ended_in_a_traceback(key: str, count: float) -> None:
+    """Or in a longest request of 10^18 tokens; it is a mistake in the file."""
+    with pytest.raises(ConfigError, match=f"'{key}' is .* at most 1,000,000,000 is allowed"):
+        sample(LLAMA, **{key: count})
+
+
+@pytest.mark.parametrize("key", ["dtype", "torch_dtype"])
+def test_weights_stored_in_float32_were_planned_at_twice_their_size(key: str) -> None:
+    """Engines halve them while they load, as vllm 0.32.0 does in _resolve_auto_dtype."""
+    assert sample(LLAMA, **{key: "float32"}).dtype == "bfloat16"

@@ -73,6 +73,12 @@ def test_a_record_that_says_nothing_is_refused(key: str, value: Any) -> None:
         _score(**{key: value})
 
 
+def test_an_error_rate_may_not_double() -> None:
+    """Any perplexity would have done with a loss of a billion; as with scores, all of the baseline is too much."""
+    with pytest.raises(ValidationError, match="twice as bad"):
+        _score(is_lower_better=True, baseline_score=6.1, quantised_score=1e8, allowed_loss=1e9)
+
+
 def _said(tmp_path: Path, text: str | None) -> list[str]:
     if text is not None:
         (tmp_path / "scores.yaml").write_text(text, encoding="utf-8")
