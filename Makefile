@@ -5,10 +5,10 @@ BIN := $(VENV)/bin
 PYTHON ?= python3
 
 .DEFAULT_GOAL := help
-.PHONY: help up down test drill lint unit bench lock clean
+.PHONY: help up down test drill lint unit bench lock clean test-hosts
 
 help: ## Show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 up: $(VENV)/ready ## From clone to first token: environment, tools, lab, stack, first answer
 	$(BIN)/lab up
@@ -31,6 +31,9 @@ lint: $(VENV)/ready ## Formatting, lint, types, and which module may import whic
 
 unit: $(VENV)/ready ## The tests that need no lab
 	$(BIN)/pytest tests/unit tests/graph tests/contracts tests/policies
+
+test-hosts: $(VENV)/ready ## Roles and playbooks in sandboxes and on virtual machines that really boot
+	$(BIN)/pytest tests/ansible tests/hosts_vm -m hosts
 
 bench: $(VENV)/ready ## Print timings and add them to the history
 	$(BIN)/python -m tests.bench

@@ -20,8 +20,10 @@ from types import FrameType
 
 from infra.errors import CheckError, ConfigError, RailwrightError, Unknown
 from lab import paths
+from lab.ib import arguments as ib_arguments
 from lab.lock import only_one
 from lab.steps import StepError
+from lab.vm import arguments
 
 FAILED, REFUSED, UNKNOWN, INTERRUPTED = 1, 2, 3, 130
 """Exit codes; the last is what shells give to a program that Ctrl-C ended."""
@@ -56,11 +58,7 @@ def own_name() -> str:
 
 
 def next_words(lab: str, *, simulated: bool, with_stack: bool) -> str:
-    """What can be done once the lab is up.
-
-    Args:
-        lab: how to call this program.
-    """
+    """What can be done once the lab is up; ``lab`` is how to call this program."""
     begin, shows = f'next: eval "$({shlex.quote(lab)} env)"', f"`{lab} status` shows the parts"
     if not with_stack:
         return f"{begin}, then kubectl works; {shows}"
@@ -76,11 +74,15 @@ def down(args: argparse.Namespace) -> int:
     """End the lab, and with --purge remove its state too."""
     from lab import env as environment
     from lab.cluster.stop import stop
+    from lab.ib import operate as fabric
+    from lab.vm import operate as machines
 
     with only_one(_lock()):
         was_there = stop(_say, purge=args.purge)
         environment.forget_kubeconfigs()
         if args.purge:
+            machines.down()
+            fabric.down()
             # Links into the cache go, what they lead to stays.
             shutil.rmtree(paths.state_dir())
     how = "the lab is down" if was_there else "the lab is already down"
@@ -180,6 +182,13 @@ def report(args: argparse.Namespace) -> int:
     return 0
 
 
+def vm(args: argparse.Namespace) -> int:
+    """Virtual machines with kernels of their own, for Ansible to tune: up, down, status, ssh."""
+    from lab.vm import cli as machines
+
+    return machines.run(args)
+
+
 def parser() -> argparse.ArgumentParser:
     """All verbs with their options."""
     top = argparse.ArgumentParser(prog="lab", description="A real cluster with simulated GPU hosts, on this machine.")
@@ -204,6 +213,8 @@ def parser() -> argparse.ArgumentParser:
     added = verb(report)
     added.add_argument("--out", type=Path, metavar="FILE", help="the page; .lab/report.html when left out")
     added.add_argument("--minutes", type=int, default=30, metavar="N", help="how far back it looks (default: 30)")
+    arguments.add(verb(vm))
+    ib_arguments.add_to(verbs)
     verb(key).add_argument("name", metavar="NAME", help="a key of the stack, such as research")
     return top
 

@@ -45,6 +45,8 @@ class Package:
         return shutil.which(self.proof, path=f"{paths.search_path()}:{SYSTEM_FOLDERS}") is not None
 
 
+MMDEBSTRAP = Package("mmdebstrap", "mmdebstrap", "the Debian folders of images and machines")
+
 PACKAGES = (
     Package("ca-certificates", "etc/ssl/certs/ca-certificates.crt", "downloads over TLS", full=False),
     Package("util-linux", "nsenter", "the lab's own namespaces"),
@@ -52,21 +54,35 @@ PACKAGES = (
     Package("iproute2", "ip", "the link between machine and lab"),
     Package("nftables", "nft", "kube-proxy's and portmap's rules, inside the lab"),
     Package("dropbear-bin", "dropbear", "the way into the lab's hosts"),
-    Package("mmdebstrap", "mmdebstrap", "the Debian image of our own services"),
+    MMDEBSTRAP,
     Package("gcc", "gcc", "building runc", build=True),
     Package("libc6-dev", "usr/include/stdio.h", "building runc", build=True),
     Package("libseccomp-dev", "usr/include/seccomp.h", "building runc", build=True),
     Package("pkg-config", "pkg-config", "building runc", build=True),
 )
-"""All of them. Each is there because one part fails without it; nothing is installed for convenience."""
+"""All of the cluster's. Each is there because one part fails without it; nothing is installed for convenience."""
+
+MACHINES = (
+    Package("qemu-system-x86", "qemu-system-x86_64", "running machines"),
+    Package("qemu-utils", "qemu-img", "the disks of machines"),
+    Package("e2fsprogs", "mke2fs", "the image that machines start from"),
+    Package("openssh-client", "ssh", "the way into machines"),
+    MMDEBSTRAP,
+)
+"""Those of `lab vm`."""
+
+
+def absent(wanted: Sequence[Package]) -> list[Package]:
+    """Those of some packages that are not there."""
+    return [package for package in wanted if not package.is_there()]
 
 
 def missing(*, simulated: bool) -> list[Package]:
-    """The packages that are needed and not there."""
+    """The packages that the cluster needs and that are not there."""
     building = () if simulated else debian_packages(TOOLS)
     always = [package for package in PACKAGES if not package.build and not (simulated and package.full)]
     needed = always + [package for package in PACKAGES if package.build and package.name in building]
-    return [package for package in needed if not package.is_there()]
+    return absent(needed)
 
 
 def has_apt() -> bool:
@@ -81,13 +97,19 @@ def command(names: Sequence[str]) -> list[str]:
 
 
 def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_logged) -> str:
+    """Install what the cluster misses, and say which."""
+    return bring(report, lambda: missing(simulated=simulated), run)
+
+
+def bring(report: Report, lacking: Callable[[], list[Package]], run: Callable[..., None] = run_logged) -> str:
     """Install what is missing, and say which.
 
+    Args:
+        lacking: looks for what is missing; asked before and after.
     Raises:
         CheckError: apt failed, or a package is there and its proof is not.
     """
-    wanted = missing(simulated=simulated)
-    names = [package.name for package in wanted]
+    names = [package.name for package in lacking()]
     if not names:
         return "none is missing"
     report(f"installs {' '.join(names)}")
@@ -98,7 +120,7 @@ def install(report: Report, *, simulated: bool, run: Callable[..., None] = run_l
         # Package lists that are absent, or older than the mirror: the usual reason, and cheap to rule out.
         run(["apt-get", "update", *WAIT], logs / "apt-update.log", report)
         run(command(names), logs / "apt-install.log", report)
-    if left := missing(simulated=simulated):
-        absent = ", ".join(f"{package.proof} of {package.name}" for package in left)
-        raise CheckError(f"packages — {absent} is absent after the install — all are needed — reinstall the package")
+    if left := lacking():
+        proofs = ", ".join(f"{package.proof} of {package.name}" for package in left)
+        raise CheckError(f"packages — {proofs} is absent after the install — all are needed — reinstall the package")
     return f"installed {' '.join(names)}"

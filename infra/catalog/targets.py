@@ -71,3 +71,6 @@ TARGETS = {
 
 LAB_HOSTS = ("lab-0", "lab-1")
 """Names of the lab's real hosts. Source: lab/cluster/hosts.py, held equal by a test."""
+
+LAB_SSH_CONFIG = ".lab/ssh_config"
+"""Where the lab writes how ssh reaches them, relative to the clone. Source: lab/cluster/ssh.py."""

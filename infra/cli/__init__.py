@@ -7,6 +7,7 @@ import os
 import sys
 
 from infra.cli.fit import add_to as add_fit
+from infra.cli.inventory import add_to as add_inventory
 from infra.cli.plan import add_to as add_plan
 from infra.cli.watch import add_to as add_watch
 from infra.errors import ConfigError, Unknown
@@ -22,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line: 0 it holds, 1 a log differs from its plan, 2 something is refused, 4 cannot tell."""
     parser = argparse.ArgumentParser(prog="infra", description="Plan LLM inference clusters from one typed spec.")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for add in (add_plan, add_fit, add_watch):
+    for add in (add_plan, add_fit, add_watch, add_inventory):
         add(verbs)
     options = parser.parse_args(argv)
     try:

@@ -1,4 +1,4 @@
-"""Files that models name: a checkpoint's own config, and the scores that allow a smaller format."""
+"""Files that a stack names: a checkpoint's own config, the scores that allow a smaller format, machines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from infra.catalog.architecture import Architecture
+from infra.config import stack_file
 from infra.config.evidence import Evidence
+from infra.config.machines import Machine
 from infra.config.mistakes import explain
 from infra.config.models import Model
+from infra.config.pools import Pool
 from infra.errors import ConfigError, Unknown
 
 Scores = tuple[Evidence, ...]
@@ -56,6 +59,23 @@ def evidence(models: Mapping[str, Model], root: Path, problems: list[str], today
             problems += [f"{model.evidence}: {said}" for said in explain(error, list[Evidence], (key,))]
         except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
             problems.append(f"{key}: {model.evidence!r} {_unread(error)}")
+    return found
+
+
+def machines(pools: Mapping[str, Pool], root: Path, problems: list[str]) -> dict[str, tuple[Machine, ...]]:
+    """Collect the machines that pools name, in place or in a file: pool to machines."""
+    found = {name: pool.machines for name, pool in pools.items() if pool.machines}
+    for name, pool in pools.items():
+        if pool.machines_file is None:
+            continue
+        key = f"pools.{name}.machines_file"
+        try:
+            written: Any = stack_file.load_list((root / pool.machines_file).read_bytes())
+            found[name] = tuple(TypeAdapter(list[Machine]).validate_python(written))
+        except ValidationError as error:
+            problems += [f"{pool.machines_file}: {said}" for said in explain(error, list[Machine], (key,))]
+        except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+            problems.append(f"{key}: {pool.machines_file!r} {_unread(error)}")
     return found
 
 

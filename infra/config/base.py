@@ -40,6 +40,15 @@ LABEL_PATTERN = r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-
 LABEL_VALUE_PATTERN = r"^([A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?)?$"
 """A Kubernetes label value. Source: kubernetes.io, Labels and Selectors."""
 
+HOST_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
+"""Name of a node of Kubernetes. Source: kubernetes.io, Object Names and IDs (RFC 1123 subdomain)."""
+
+INTERFACE_PATTERN = r"^[^/\s:]{1,15}$"
+"""Name of a network interface. Source: Linux, dev_valid_name and IFNAMSIZ."""
+
+PCI_PATTERN = r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$"
+"""Address of a PCI function: domain, bus, device and function. Source: Linux, sysfs-pci."""
+
 Labels = dict[Annotated[str, Field(pattern=LABEL_PATTERN)], Annotated[str, Field(pattern=LABEL_VALUE_PATTERN)]]
 """Labels of a host, as Kubernetes takes them."""
 

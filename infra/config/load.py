@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from infra.config import attachments, stack_file
+from infra.config import attachments, machines, stack_file
 from infra.config.keys import shared_values, unknown_models
 from infra.config.mistakes import closest, explain, nearest
 from infra.config.stack import SECTIONS, Spec, Stack
@@ -124,9 +124,11 @@ def parse(name: str, sections: Mapping[str, Any], root: Path, today: date | None
     today = today or datetime.now(UTC).date()
     evidence = attachments.evidence(models, root, problems, today)
     problems += _prices_to_come(stack, today) if stack else ()
+    hosts = attachments.machines(stack.pools if stack else {}, root, problems)
+    problems += machines.mistakes(stack.pools, hosts, stack.cluster.target) if stack else ()
     mistaken |= {f"models.{name}.evidence" for name, model in models.items() if model.evidence and name not in evidence}
     found = frozenset(mistaken)
-    return Spec(name, stack, tuple(problems), found, str(root), digests, has_lock, architectures, evidence)
+    return Spec(name, stack, tuple(problems), found, str(root), digests, has_lock, architectures, evidence, hosts)
 
 
 def _prices_to_come(stack: Stack, today: date) -> Iterator[str]:

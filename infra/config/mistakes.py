@@ -11,7 +11,14 @@ from typing import Annotated, Any, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from infra.config.base import LABEL_PATTERN, LABEL_VALUE_PATTERN, NAME_PATTERN
+from infra.config.base import (
+    HOST_PATTERN,
+    INTERFACE_PATTERN,
+    LABEL_PATTERN,
+    LABEL_VALUE_PATTERN,
+    NAME_PATTERN,
+    PCI_PATTERN,
+)
 from infra.config.observability import PAGES_PATTERN, SECRET_KEY_PATTERN, SECRET_PATTERN, URL_PATTERN
 
 _FIXES = {
@@ -31,6 +38,9 @@ _PATTERNS = {
     NAME_PATTERN: "lower-case letters, digits and dashes, at most 30, starting with a letter",
     LABEL_PATTERN: "a Kubernetes label key such as example.com/row",
     LABEL_VALUE_PATTERN: "letters, digits, dashes, dots and underscores, at most 63",
+    HOST_PATTERN: "a host name: lower-case letters, digits, dashes and dots",
+    INTERFACE_PATTERN: "the name of a network interface, at most 15 characters",
+    PCI_PATTERN: 'a PCI address such as "0000:18:00.0", in quotes',
     URL_PATTERN: "an http or https address; what opens it goes into a Secret",
     PAGES_PATTERN: "an http or https address without a slash at its end, or runbooks",
     SECRET_PATTERN: "the name of a Secret: lower-case letters, digits, dashes and dots",
@@ -100,13 +110,13 @@ def _choices(detail: ErrorDetails) -> list[str]:
 
 
 def _descend(model: Any, path: tuple[str, ...]) -> Any:
-    for part in path:
+    for step in path:
         model = _bare(model)
         if isinstance(model, type) and issubclass(model, BaseModel):
-            info = model.model_fields.get(part)
+            info = model.model_fields.get(step)
             model = info.annotation if info else None
         elif get_origin(model) in (dict, list, tuple):
-            model = get_args(model)[-1]
+            model = [part for part in get_args(model) if part is not Ellipsis][-1]
     return _bare(model)
 
 

@@ -10,6 +10,7 @@ from infra.catalog.boards import BOARDS
 from infra.catalog.shapes import SHAPES
 from infra.config.base import Frozen, Labels
 from infra.config.capacity import Supply
+from infra.config.machines import Machine
 
 BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "lab-host"]
 
@@ -31,6 +32,10 @@ class Pool(Frozen):
     """Zone or availability domain of all its hosts: a fabric does not reach further."""
     supply: Supply = Supply()
     """How its hosts are had; of clouds only."""
+    machines: tuple[Machine, ...] = ()
+    """Its hosts by name, where they are there already (target baremetal); plays and proofs of hosts need them."""
+    machines_file: str | None = None
+    """A YAML or JSON list of them instead; relative to the clone."""
     labels: Labels = Field(default={})
     """Labels of your own on each host of the pool."""
     usd_per_gpu_hour: Annotated[float, Field(gt=0)] | None = None
@@ -56,4 +61,10 @@ class Pool(Frozen):
     def _fabric_needs_rails(self) -> Self:
         if self.fabric != "none" and BOARDS[self.board].rails == 0:
             raise ValueError(f"fabric={self.fabric!r} on board {self.board!r}, which has no rails; set fabric: none")
+        return self
+
+    @model_validator(mode="after")
+    def _machines_stand_in_one_place(self) -> Self:
+        if self.machines and self.machines_file is not None:
+            raise ValueError("machines and machines_file; choose one of them")
         return self

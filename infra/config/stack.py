@@ -15,6 +15,7 @@ from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
 from infra.config.images import Images
 from infra.config.keys import Key
+from infra.config.machines import Machine
 from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import BoardName, Pool
@@ -60,5 +61,7 @@ class Spec:
     """Of each model that names its own config file, or why nothing can be told of it."""
     evidence: Mapping[str, tuple[Evidence, ...]] = field(default_factory=dict)
     """Scores of each model that names a file of them."""
+    machines: Mapping[str, tuple[Machine, ...]] = field(default_factory=dict)
+    """Of each pool that names its hosts, in place or in a file."""
     key_values: Mapping[str, SecretStr] = field(default_factory=dict)
     """Value of each key; empty where nothing needs them, as in ``infra plan``."""

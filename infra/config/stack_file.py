@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Hashable
 from pathlib import Path
 from typing import Any
@@ -10,16 +12,48 @@ import yaml
 
 from infra.errors import ConfigError
 
+try:
+    from yaml import CSafeLoader
+except ImportError:  # a PyYAML that was built without libyaml
+    from yaml import SafeLoader as CSafeLoader  # type: ignore[assignment]  # the same, only slower
 
-class _Strict(yaml.SafeLoader):
-    """YAML in which a name stands once; the plain loader keeps the last of two entries and drops the first."""
+
+class _EachOnce(yaml.constructor.SafeConstructor):
+    """Mappings in which a name stands once; the plain ones keep the last of two entries and drop the first."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
-        for name in names:
-            if names.count(name) > 1:
+        names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode) and key.value != "<<")
+        for name, count in names.items():
+            if count > 1:
                 raise yaml.constructor.ConstructorError(None, None, f"{name!r} stands there twice", node.start_mark)
         return super().construct_mapping(node, deep)
+
+
+class _Strict(_EachOnce, yaml.SafeLoader):
+    """Its messages say best what is wrong."""
+
+
+class _Fast(_EachOnce, CSafeLoader):
+    """Ten times as fast, for lists that programs write."""
+
+
+def load_list(text: bytes) -> Any:
+    """Read a long list of YAML or JSON.
+
+    Raises:
+        yaml.YAMLError: it is neither.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_each_once)
+    except ValueError:
+        return yaml.load(text, Loader=_Fast)  # noqa: S506  a SafeLoader, only stricter
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
+        raise yaml.constructor.ConstructorError(None, None, f"{twice!r} stands there twice", None)
+    return found
 
 
 def read(path: Path) -> dict[str, Any]:

@@ -1,17 +1,17 @@
-"""``python -m infra.document.host_tuning``: write the table of host settings into the docs."""
+"""``python -m infra.document.host_tuning``: write the table of host settings, and the variables of each role."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from pathlib import Path
 
-from infra.catalog.host_tuning import SETTINGS, Setting
+from infra.catalog.host_tuning import ROLES, Role, Scope, Setting
+from infra.document.role_variables import argument_specs, defaults
+from infra.plan.hosts.judge import BEFORE
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "host-tuning.md"
-"""Where the table stands."""
+ROOT = Path(__file__).resolve().parents[2]
+"""The clone."""
 
-_BEFORE = {"at_least": "at least ", "at_most": "at most ", "has": "with ", "lacks": "without "}
 _HEAD = """# Host settings
 
 Made by `python -m infra.document.host_tuning` from `infra/catalog/host_tuning`; do not edit.
@@ -19,43 +19,65 @@ Made by `python -m infra.document.host_tuning` from `infra/catalog/host_tuning`;
 """
 
 
+def written() -> dict[Path, str]:
+    """Every file that is made of the catalogue, with its text."""
+    found = {ROOT / "docs/host-tuning.md": page()}
+    for role in ROLES:
+        folder = ROOT / "ansible/roles" / role.name
+        found[folder / "defaults/main.yml"] = defaults(role)
+        found[folder / "meta/argument_specs.yml"] = argument_specs(role)
+    return found
+
+
 def page() -> str:
-    """The whole page."""
-    return "\n".join([_HEAD, *_sections()]).rstrip() + "\n"
+    """The table of settings."""
+    return "\n".join([_HEAD, *(line for role in ROLES for line in _section(role))]).rstrip() + "\n"
 
 
-def _sections() -> Iterator[str]:
-    for role, settings in groupby(SETTINGS, key=lambda setting: setting.role):
-        yield f"## {role}\n"
-        yield "| id | what | wanted | for | without it | source |"
-        yield "| --- | --- | --- | --- | --- | --- |"
-        yield from map(_row, settings)
-        yield ""
+def _section(role: Role) -> Iterator[str]:
+    yield f"## {role.name}\n\n{role.what}\n"
+    yield "| id | what | wanted | for | without it | set by, or what to do | source |"
+    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield from map(_row, role.settings)
+    yield ""
 
 
 def _row(setting: Setting) -> str:
     what = f"{setting.what} (`{setting.key}`)" if setting.key else setting.what
-    cells = (f"`{setting.id}`", what, _wanted(setting), _for(setting), setting.why, setting.source)
+    does = f"`{setting.variable}`" if setting.variable else setting.fix
+    scope = _for(setting.scope) + (", each rail" if setting.per_rail else "")
+    cells = (f"`{setting.id}`", what, _wanted(setting), scope, setting.why, does, setting.source)
     return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
 
 def _wanted(setting: Setting) -> str:
     if setting.compare == "agree":
         return "the same everywhere"
-    value = setting.value if isinstance(setting.value, tuple) else (str(setting.value),)
-    said = (" or " if setting.compare == "one_of" else " ").join(value) or "none"
+    words = " or ".join(dict.fromkeys([_said(setting.value), *setting.also]))
+    cases = [f"{_said(case.value)} on {_for(case.scope)}" for case in setting.cases]
+    values = "; ".join([*([words] if setting.value is not None or not cases else []), *cases])
     unit = f" {setting.unit}" if setting.unit else ""
-    reboot = ", after a reboot" if setting.reboot else ""
-    return f"{_BEFORE.get(setting.compare, '')}{said}{unit}{reboot}"
+    return f"{BEFORE.get(setting.compare, '')}{values}{unit}{', after a reboot' if setting.reboot else ''}"
 
 
-def _for(setting: Setting) -> str:
-    scope = setting.scope
-    parts = [*scope.boards, *scope.fabrics, *([scope.machine] if scope.machine != "any" else [])]
+def _said(value: object) -> str:
+    """A value, with the names that are filled in as they are."""
+    if value is None:
+        return "as the inventory says"
+    return " ".join(value) or "none" if isinstance(value, tuple) else str(value) or "none"
+
+
+def _for(scope: Scope) -> str:
+    machine = [scope.machine] if scope.machine != "any" else []
+    parts = [", ".join(scope.boards), " or ".join(scope.fabrics), *machine]
+    if scope.cpu != "any":
+        parts.append(f"{scope.cpu} CPUs")
     if scope.kubernetes is not None:
         parts.append("in a cluster" if scope.kubernetes else "outside a cluster")
-    return ", ".join(parts) or "all"
+    return "; ".join(filter(None, parts)) or "all"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, text in written().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")

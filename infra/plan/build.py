@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from infra.catalog.boards import BOARDS
 from infra.catalog.shapes import SHAPES
-from infra.catalog.targets import LAB_HOSTS, TARGETS, TargetFacts
+from infra.catalog.targets import LAB_HOSTS, LAB_SSH_CONFIG, TARGETS, TargetFacts
+from infra.config.machines import Machine
 from infra.config.mistakes import nearest
 from infra.config.pools import Pool
 from infra.config.stack import Spec, Stack
@@ -26,7 +27,7 @@ from infra.plan.refusals import capacity, clouds, fit, formats, lifecycle, monit
 def build(spec: Spec, stack: Stack) -> Plan:
     """Compute the plan; what cannot work becomes a refusal in it, never an exception."""
     target = TARGETS[stack.cluster.target]
-    pools = {name: _pool(name, pool, stack, target) for name, pool in stack.pools.items()}
+    pools = {name: _pool(name, pool, stack, target, spec.machines.get(name, ())) for name, pool in stack.pools.items()}
     refusals = list(_unknown_pools(stack, spec.mistaken))
     models, unplanned = plan_models(spec, stack, pools)
     refusals += unplanned
@@ -59,6 +60,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         models=models,
         gateway=gateway,
         observability=observe(spec, stack, target, pools.values()),
+        ssh_config=stack.cluster.ssh_config or (LAB_SSH_CONFIG if target.name == "lab" else ""),
         refusals=tuple(refusals),
         notes=tuple(_notes(spec, stack, models)),
     )
@@ -80,11 +82,11 @@ def accepted(spec: Spec) -> Plan:
     return plan
 
 
-def _pool(name: str, pool: Pool, stack: Stack, target: TargetFacts) -> PoolPlan:
+def _pool(name: str, pool: Pool, stack: Stack, target: TargetFacts, machines: tuple[Machine, ...]) -> PoolPlan:
     shape = SHAPES.get(pool.shape)
     board = shape.on_board() if shape else BOARDS[pool.board]
     price = price_of(name, pool, board, stack.prices.get(pool.board))
-    return PoolPlan(name, pool, board, target, ownership_of(stack), shape, price)
+    return PoolPlan(name, pool, board, target, ownership_of(stack), shape, price, machines)
 
 
 def _gateway(spec: Spec, stack: Stack) -> GatewayPlan:

@@ -17,6 +17,7 @@ from infra.config.clouds import Aws, Gcp
 from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
 from infra.config.keys import Key
+from infra.config.machines import Machine
 from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import Pool
@@ -66,6 +67,8 @@ class PoolPlan:
     """Machine type of a cloud; None elsewhere."""
     price: Price | None = None
     """None: nobody says what it costs."""
+    machines: tuple[Machine, ...] = ()
+    """Its hosts by name; empty where the spec does not name them."""
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -250,6 +253,8 @@ class Plan:
     gateway: GatewayPlan
     observability: ObservabilityPlan | None
     """None: nothing watches this stack."""
+    ssh_config: str
+    """Path of the ssh configuration that names the hosts, relative to the clone; empty: the user's own."""
     refusals: tuple[Refusal, ...]
     notes: tuple[str, ...]
 

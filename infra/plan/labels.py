@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from infra.plan.facts import PoolPlan
 from infra.units import GIB
 
@@ -47,9 +49,14 @@ def host_labels(plan: PoolPlan) -> dict[str, str]:
     }
 
 
+def own(labels: Mapping[str, str]) -> dict[str, str]:
+    """Those that nobody but a host's pool sets; those of kubelet, NFD and GFD would have two owners."""
+    return {key: value for key, value in labels.items() if not key.startswith(_OTHERS)}
+
+
 def own_labels(plan: PoolPlan) -> dict[str, str]:
-    """Labels of a host that nobody but its pool sets; those of kubelet, NFD and GFD would have two owners."""
-    return {key: value for key, value in host_labels(plan).items() if not key.startswith(_OTHERS)}
+    """Labels of a host that nobody but its pool sets."""
+    return own(host_labels(plan))
 
 
 def host_taints(plan: PoolPlan) -> list[dict[str, str]]:

@@ -78,6 +78,11 @@ class Context:
         """Whether a client may write now; one that may not says what it would do."""
         return self._writes and not self.dry and self._why is None
 
+    @property
+    def is_halted(self) -> bool:
+        """Whether the run is told to stop; for what waits by itself, such as a play."""
+        return self._why is not None
+
     def record(self, **facts: Any) -> None:
         """Put into the journal, on disk, what is about to be written; call it before the write.
 

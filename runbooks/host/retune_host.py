@@ -35,6 +35,9 @@ JUMP = (
 )
 """By how much a clock was moved (s): it seems to have been booted at another time."""
 
+PLAYBOOK = "ansible/playbooks/tune.yml"
+"""What writes settings for good."""
+
 TIME_SERVICES = ("chrony", "chronyd", "systemd-timesyncd", "ntpd")
 """Who keeps a clock; a host has one of them."""
 
@@ -54,7 +57,7 @@ class RetuneHost(OnHosts, StartService, DrainHost, Silence):
 
         host: str = Field(description="host")
         setting: str = Field(default="", description="sysctl key; left out: all that the plan knows")
-        do: Literal["nothing", "tune", "start_service", "drain_host", "silence"] = "nothing"
+        do: Literal["nothing", "tune", "play", "start_service", "drain_host", "silence"] = "nothing"
 
     def refusals(self, ctx: Context) -> Iterator[str]:
         """A simulated host has no kernel; an unknown setting has no right value."""
@@ -65,19 +68,25 @@ class RetuneHost(OnHosts, StartService, DrainHost, Silence):
             known = ", ".join(one.key for one in SETTINGS)
             yield f"setting {given(ctx).setting!r} — is not one that the plan knows — name one of {known}"
 
+    def against(self, ctx: Context, do: str) -> Iterator[str]:
+        """The lab's hosts share the kernel and the files of the machine under it, which no play tunes."""
+        yield from super().against(ctx, do)
+        if do == "play" and services.in_lab(ctx):
+            yield "play — the lab's hosts are the machine under them, which is not ours to tune — tune a host of a VM"
+
     @step("which settings are not as planned", writes=False)
     def settings(self, ctx: Context) -> Outcome:
         """Read each on the host."""
         host, faults = given(ctx).host, []
         for setting in _wanted(ctx):
             value = _read(ctx, host, setting.key)
-            if setting.least <= value and (setting.most is None or value <= setting.most):
+            if _is_right(setting, value):
                 continue
             said = f"{setting.key} of {host} is {value}, the plan has {_range(setting)} ({setting.source})"
             since = measures.since(
                 ctx, 'host:setting{host="$host", setting="$key"} == $value', host=host, key=setting.key, value=value
             )
-            faults.append(Finding("setting", said, since, ("tune", "drain_host"), setting.key))
+            faults.append(Finding("setting", said, since, ("tune", "play", "drain_host"), setting.key))
         return told(faults, f"{len(_wanted(ctx))} settings of {host} are as planned")
 
     @step("whether its clock is right", writes=False)
@@ -126,9 +135,7 @@ class RetuneHost(OnHosts, StartService, DrainHost, Silence):
         for setting in chosen:
             _write(ctx, host, setting.key, setting.least)
         said = ", ".join(f"{setting.key}={setting.least}" for setting in chosen)
-        return Outcome.ok(
-            f"{said} on {host}, until its next boot: find the file that sets it otherwise in /etc/sysctl.d"
-        )
+        return Outcome.ok(f"{said} on {host}, until its next boot: for good with --do play")
 
     def untune(self, ctx: Context) -> Outcome:
         """Put the values of before back."""
@@ -137,9 +144,31 @@ class RetuneHost(OnHosts, StartService, DrainHost, Silence):
             _write(ctx, facts["host"], key, value)
         return Outcome.ok(f"{len(facts.get('before', {}))} settings are as before")
 
+    @step("see that a play helps", writes=False, only="play")
+    def play_fits(self, ctx: Context) -> Outcome:
+        """Stop before the write if all settings are as planned."""
+        return self.fit(ctx, "play")
+
+    # Nothing to take back: the play brings about what the plan wants, and was not so before.
+    @step("play the role that owns them", only="play", timeout=timedelta(minutes=30))
+    def play(self, ctx: Context) -> Outcome:
+        """Write what holds at boot too, live and in files; a rival file is refused by name, and no host is rebooted."""
+        host = given(ctx).host
+        played = clients.of(ctx).hosts.play(PLAYBOOK, [host], tune_roles=["kernel_settings"], tune_reboot="never")
+        if ctx.dry:
+            return Outcome.ok(f"{played.changed} tasks would change something on {host}")
+        wrong = [one.key for one in _wanted(ctx) if not _is_right(one, _read(ctx, host, one.key))]
+        if wrong:
+            return Outcome.fail(f"{PLAYBOOK} changed {played.changed} things, and {', '.join(wrong)} are still wrong")
+        return Outcome.ok(f"{PLAYBOOK} changed {played.changed} things on {host}; it holds after the next boot too")
+
 
 def _wanted(ctx: Context) -> Sequence[Setting]:
     return [one for one in SETTINGS if given(ctx).setting in ("", one.key)]
+
+
+def _is_right(setting: Setting, value: int) -> bool:
+    return setting.least <= value and (setting.most is None or value <= setting.most)
 
 
 def _range(setting: Setting) -> str:

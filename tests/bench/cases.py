@@ -19,6 +19,7 @@ from typing import Any
 import yaml
 
 from lab import env, paths
+from tests.bench import host_checks, inventory
 from tests.bench.planning import all_choices, one_choice
 from tests.bench.watch import Timing, engine_start, watch_fleet
 
@@ -112,6 +113,10 @@ CASES = {
     "infra-plan": Case(infra_plan, 1),
     "plan-one-model": Case(one_choice, 1),
     "plan-all-models": Case(all_choices, 2),
+    "inventory-1000-hosts": Case(partial(inventory.listed, 1000), 2),
+    "ansible-1000-hosts": Case(partial(inventory.parsed, 1000), 2),
+    "host-checks": Case(host_checks.at_once, 10),
+    "host-checks-testinfra": Case(host_checks.one_by_one, 120),
     "preview-10-hosts": Case(partial(preview, 10), 10),
     "preview-1000-hosts": Case(partial(preview, 1000), 10),
     "up-no-change": Case(no_change_up, 15),

@@ -16,7 +16,7 @@ import pytest
 
 from infra.errors import CheckError, ConfigError, Unknown
 from runbooks.lib.hosts import Hosts
-from runbooks.lib.hosts.plays import play
+from runbooks.lib.hosts.plays import Order, Place, play
 from runbooks.lib.hosts.ssh import Connections
 from runbooks.lib.stack import Stack
 from tests.unit.runbooks.lib.acting import Acting
@@ -186,27 +186,43 @@ def test_a_dry_run_changes_nothing_on_a_host(server: Server, tmp_path: Path) -> 
     assert ctx.wished == [f"run on host host-0: touch {target}", f"write 1 bytes to {target} on host host-0"]
 
 
+def _place(folder: Path, config: Path) -> Place:
+    options = {"ansible_ssh_common_args": f"-F {config}", "ansible_python_interpreter": "/usr/bin/python3"}
+    return Place(folder, {"all": {"hosts": {"host-0": options}}}, folder / "kept")
+
+
 def test_a_play_reports_what_it_changed(server: Server, tmp_path: Path) -> None:
-    """Check mode first, then once with a change, and once without."""
+    """Check mode first, then once with a change, and once without; events and text are kept, variables are not."""
     (tmp_path / "book.yml").write_text(PLAYBOOK)
-    target = tmp_path / "target"
-    variables = {"text": "a", "path": str(target)}
+    variables = {"text": "a", "path": str(tmp_path / "target"), "never_shown": "hunter2"}
+    place = _place(tmp_path, server.config)
     found = [
-        play(tmp_path, server.config, "book.yml", "host-0", variables, check=check).changed
-        for check in (True, False, False)
+        play(place, Order("book.yml", ("host-0",), variables, check=check)).changed for check in (True, False, False)
     ]
-    assert found == [1, 1, 0]
-    assert target.read_text() == "a"
+    assert (found, (tmp_path / "target").read_text()) == ([1, 1, 0], "a")
+    kept = {path.name: path.read_text() for path in (tmp_path / "kept").iterdir()}
+    assert set(kept) == {"book.events.jsonl", "book.log"}
+    assert not [name for name, text in kept.items() if "hunter2" in text or not text]
 
 
 def test_a_play_that_fails_says_so(server: Server, tmp_path: Path) -> None:
     """A task that failed is a failure, a host out of reach is unknown, a missing playbook a mistake."""
     (tmp_path / "book.yml").write_text(PLAYBOOK)
     variables = {"text": "a", "path": str(tmp_path / "target"), "fails": True}
-    with pytest.raises(CheckError, match="as asked"):
-        play(tmp_path, server.config, "book.yml", "host-0", variables, check=False)
+    with pytest.raises(CheckError, match="host-0: Fail if asked to: as asked"):
+        play(_place(tmp_path, server.config), Order("book.yml", ("host-0",), variables, check=False))
     _write_config(tmp_path / "config", _port(), server.folder / "key", server.folder / "known")
     with pytest.raises(Unknown, match="out of reach"):
-        play(tmp_path, tmp_path / "config", "book.yml", "host-0", variables, check=False)
+        play(_place(tmp_path, tmp_path / "config"), Order("book.yml", ("host-0",), variables, check=False))
     with pytest.raises(ConfigError, match="no-such"):
-        play(tmp_path, server.config, "no-such.yml", "host-0", variables, check=False)
+        play(_place(tmp_path, server.config), Order("no-such.yml", ("host-0",)))
+
+
+def test_a_play_is_not_played_on_a_host_whose_key_is_not_known(server: Server, tmp_path: Path) -> None:
+    """No question, no new entry, no task."""
+    (tmp_path / "book.yml").write_text(PLAYBOOK)
+    (tmp_path / "known").write_text("")
+    _write_config(tmp_path / "config", server.port, server.folder / "key", tmp_path / "known")
+    with pytest.raises(Unknown, match="Host key verification failed"):
+        play(_place(tmp_path, tmp_path / "config"), Order("book.yml", ("host-0",), {"text": "", "path": "/x"}))
+    assert (tmp_path / "known").read_text() == ""

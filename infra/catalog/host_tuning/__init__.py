@@ -5,10 +5,12 @@ Role defaults, host checks and the table in the docs are made from it.
 
 from __future__ import annotations
 
-from infra.catalog.host_tuning import cpu, kernel, pcie
-from infra.catalog.host_tuning.setting import Answer, Means, Reading, Scope, Setting
+from infra.catalog.host_tuning.roles import ROLES, Role
+from infra.catalog.host_tuning.setting import Answer, Case, Means, Reading, Scope, Setting, Value, Variable
 
-SETTINGS: tuple[Setting, ...] = (*kernel.SETTINGS, *cpu.SETTINGS, *pcie.SETTINGS)
+SETTINGS: tuple[Setting, ...] = tuple(setting for role in ROLES for setting in role.settings)
 """By role, in the order in which the roles run."""
 
-__all__ = ["SETTINGS", "Answer", "Means", "Reading", "Scope", "Setting"]
+__all__ = [
+    "ROLES", "SETTINGS", "Answer", "Case", "Means", "Reading", "Role", "Scope", "Setting", "Value", "Variable",
+]  # fmt: skip

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 
 class Means(StrEnum):
@@ -24,6 +24,8 @@ class Reading:
     means: Means
     ask: tuple[str, ...]
     """A glob for files; argv for a command, without a shell."""
+    optional: bool = False
+    """Whether it is an answer that there is no such file, or no such program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +43,19 @@ class Answer:
 Value = int | str | tuple[str, ...]
 """What a setting is: a number, a word, or words in order."""
 
-Parser = Callable[[Sequence[Answer], str], tuple[str, ...]]
-"""Makes what was found of the answers to all readings and of the setting's argument.
+Texts = Mapping[str, str]
+"""What was said by place: path of a file, or command line."""
+
+Parser = Callable[[Texts, str], Mapping[str, str]]
+"""Makes what was found, by place, of the answers to all readings and of the setting's argument.
 
 Raises:
     Unknown: the answers do not tell.
 """
 
-Compare = Literal["equals", "at_least", "at_most", "one_of", "has", "lacks", "agree"]
-"""How what was found is held against what is wanted; ``agree``: every source on the host says the same."""
+Compare = Literal["equals", "at_least", "at_most", "since", "has", "lacks", "agree"]
+"""How what was found is held against what is wanted; ``since``: versions as numbers in order; ``agree``: every source
+on the host says the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class Scope:
     machine: Literal["any", "metal", "virtual"] = "any"
     kubernetes: bool | None = None
     """True: only hosts of a cluster."""
+    cpu: Literal["any", "x86", "arm"] = "any"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +80,36 @@ class Case:
     value: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
     """One setting of a host, once."""
 
     id: str
     """Stable: ``<role>.<name>``, for example ``kernel_settings.numa_balancing``."""
-    role: str
-    """Ansible role that applies it."""
-    variable: str
-    """Public variable of the role that carries the value; empty where the value is not to be chosen."""
     what: str
     """What it is, in one line."""
     why: str
     """What goes wrong without it."""
-    value: Value
-    """For every host that no case names."""
-    compare: Compare
+    value: Value | None
+    """For every host that no case names; None: held only where a case or the inventory says a value."""
     readings: tuple[Reading, ...]
     """Asked in order; what the parser makes of all of them is held against the value."""
     parse: Parser
     """Makes found values of the answers, one of each place that says it."""
     source: str
+    variable: str = ""
+    """Public variable of the role that carries the value; empty where no role applies it."""
+    fix: str = ""
+    """What to do about it where no role applies it."""
+    compare: Compare = "equals"
+    also: tuple[str, ...] = ()
+    """Words that are as good as the value."""
+    choices: tuple[str | int, ...] = ()
+    """All values that the variable may have; empty: any."""
+    argument: str = ""
+    """What the parser needs besides the answers, for example a word of the kernel command line."""
+    per_rail: bool = False
+    """Whether each rail is asked: readings and argument name its fields and variables of roles in braces."""
     unit: str = ""
     scope: Scope = Scope()
     cases: tuple[Case, ...] = ()
@@ -102,7 +117,37 @@ class Setting:
     """Whether a change needs a reboot to hold."""
     severity: Literal["page", "ticket", "note"] = "ticket"
     key: str = ""
-    """Name that the host itself has for it, for example a sysctl key."""
-    argument: str = ""
-    """What the parser needs besides the answers, for example a word of the kernel command line."""
+    """Of a sysctl: its name."""
     since: str = "0.1.0"
+
+    @property
+    def role(self) -> str:
+        """Ansible role that applies it, or would."""
+        return self.id.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A public variable of a role that no reading of the host shows as it is."""
+
+    name: str
+    what: str
+    default: Any
+    """As Ansible takes it; what is empty has to be said where the role needs it."""
+    source: str
+    unit: str = ""
+    choices: tuple[str | int, ...] = ()
+    elements: Literal["", "str", "int", "dict"] = ""
+    """Type of the elements of a list."""
+    secret: bool = False
+    """Whether no log may show it."""
+
+
+def files(pattern: str, *, optional: bool = False) -> Reading:
+    """Ask for every file that a glob matches."""
+    return Reading(Means.FILES, (pattern,), optional)
+
+
+def command(*argv: str, optional: bool = False) -> Reading:
+    """Ask for what a program prints."""
+    return Reading(Means.COMMAND, argv, optional)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from infra.catalog.host_tuning.setting import Answer, Reading
 from infra.errors import CheckError, ConfigError, Unknown
-from runbooks.lib.hosts.answers import ask_all
-from runbooks.lib.hosts.plays import Play, play
+from runbooks.lib.hosts.plays import Order, Place, Play, play
 from runbooks.lib.hosts.services import Manager, PartManager, Systemd
 from runbooks.lib.hosts.ssh import Connections
 from runbooks.lib.stack import Stack
@@ -49,16 +47,6 @@ class Hosts:
             Unknown: the host does not answer, or not in time.
         """
         return self._connections.run(host, argv, timeout=timeout)
-
-    def answers(self, host: str, readings: Sequence[Reading]) -> Mapping[Reading, Answer]:
-        """Ask a host all that a proof of its settings needs, in one round trip; nothing is changed.
-
-        Raises:
-            ConfigError: the host's key is not known, or ours not welcome.
-            Unknown: the host does not answer, or what it says is no answer.
-        """
-        run = self._connections.run
-        return ask_all(host, readings, lambda argv, given: run(host, argv, timeout=COMMAND_SECONDS, given=given))
 
     def run(self, host: str, argv: Sequence[str], *, timeout: float = COMMAND_SECONDS) -> Result:
         """Run a command that may change something; a dry run says so and reports success."""
@@ -119,12 +107,17 @@ class Hosts:
             raise Unknown(f"host {host} — the state of {name!r} cannot be told from {done.stdout.strip()!r}")
         return found
 
-    def play(self, playbook: str, host: str, **variables: Any) -> Play:
-        """Run an Ansible playbook on one host; in a dry run with ``--check``.
+    def play(self, playbook: str, hosts: Sequence[str], **variables: Any) -> Play:
+        """Run an Ansible playbook on hosts of the stack, told to stop with the run; in a dry run with ``--check``.
+
+        Its events and its text are kept with the record of the run.
 
         Args:
             playbook: path relative to the clone.
-            variables: extra variables of the play.
+            variables: extra variables of the play; the record does not hold them.
         """
-        acts = may(self.ctx, f"play {playbook} on host {host}")
-        return play(self.stack.root, self.stack.ssh_config, playbook, host, variables, check=not acts)
+        acts = may(self.ctx, f"play {playbook} on {', '.join(hosts)}")
+        inventory = {"plugin": "railwright", "stack_file": str(self.stack.file)}
+        place = Place(self.stack.root, inventory, self.ctx.folder / "plays")
+        order = Order(playbook, tuple(hosts), variables, check=not acts)
+        return play(place, order, is_over=lambda: self.ctx.is_halted)

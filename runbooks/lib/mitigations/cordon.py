@@ -101,7 +101,7 @@ class Uncordon(Remedy):
         host = clients.of(ctx).kube.hosts.get(chosen(ctx, "host"))
         if host.simulated:
             return Outcome.ok(f"host {host.name} is simulated and cannot be loaded; its signals are well")
-        _load(ctx, host)
+        load_host(ctx, host)
         if reasons := list(fitness.unfit(ctx, clients.of(ctx).kube.hosts.get(host.name))):
             return Outcome.fail("; ".join(reasons))
         return Outcome.ok(f"host {host.name} stood its load")
@@ -143,7 +143,12 @@ def _told(host: Host, is_faulty: bool) -> Finding:
     return Finding("cordoned", said, write.at if write is not None else None, offers, host.name)
 
 
-def _load(ctx: Context, host: Host) -> None:
+def load_host(ctx: Context, host: Host) -> None:
+    """Load a real host: DCGM's diagnostics where it has GPUs, every CPU otherwise.
+
+    Raises:
+        CheckError: it does not stand it.
+    """
     pool, hosts = pool_of(ctx, host), clients.of(ctx).hosts
     if pool is not None and pool.board.gpus:
         done = hosts.run(host.name, DIAGNOSE, timeout=DIAGNOSE_SECONDS)

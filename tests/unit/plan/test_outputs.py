@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import json
+from typing import Any
+
+import pytest
 
 from infra.plan.outputs import SCHEMA_VERSION, outputs
+from tests.unit.plan.machines import NAMED
 from tests.unit.plan.specs import STACK, plan_of
 
 
 def test_outputs_have_the_shape_of_their_version() -> None:
     """Whoever changes this list raises SCHEMA_VERSION."""
-    assert SCHEMA_VERSION == 1
-    assert sorted(outputs(plan_of())) == ["cluster", "gateway", "keys", "models", "pools", "schema_version", "target"]
+    assert SCHEMA_VERSION == 2
+    names = ["cluster", "gateway", "keys", "models", "pools", "schema_version", "ssh_config", "target"]
+    assert sorted(outputs(plan_of())) == names
 
 
-def test_outputs_are_plain_data() -> None:
+@pytest.mark.parametrize("changes", [{}, NAMED], ids=["hosts by number", "hosts by name"])
+def test_outputs_are_plain_data(changes: dict[str, Any]) -> None:
     """`pulumi stack output --json` prints them as they are."""
-    got = outputs(plan_of())
+    got = outputs(plan_of(changes))
     assert json.loads(json.dumps(got)) == got
 
 

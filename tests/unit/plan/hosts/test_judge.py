@@ -1,103 +1,147 @@
-"""Each setting is seen to pass, to fail, and to say that it cannot be told."""
+"""Checks that say what was found, where, and what to do; and the faults that public reports were about."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from infra.catalog.host_tuning import SETTINGS, Answer, Setting
-from infra.errors import ConfigError
-from infra.plan.hosts import Check, HostFacts, Outcome, Wanted, judge, readings, wanted
-from tests.unit.plan.hosts.samples import answers, texts
-
-METAL = HostFacts("b300-01", "large", "hgx-b300", "roce")
-EACH = pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.id)
-
-
-def _judged(setting: Setting, given: dict[object, Answer]) -> Check:
-    return judge(Wanted(setting, setting.value), given)  # type: ignore[arg-type]  # keys are readings
+from infra.catalog.host_tuning import Answer
+from infra.plan.hosts import Check, Outcome, Wanted, judge
+from infra.plan.hosts.judge import EVIDENCE
+from tests.unit.catalog.host_tuning.samples import EACH, answers, item
+from tests.unit.catalog.host_tuning.samples.form import Said
+from tests.unit.catalog.host_tuning.samples.gpus import fabric, smi
+from tests.unit.catalog.host_tuning.samples.machine import lspci
+from tests.unit.catalog.host_tuning.samples.rails import DEVICE, LINKS, devinfo, mlxconfig
 
 
-@EACH
-def test_a_right_answer_passes_and_a_wrong_one_fails(setting: Setting) -> None:
-    """With what was found and what is wanted."""
-    right, wrong = texts(setting)
-    assert _judged(setting, answers(setting, right)).outcome is Outcome.PASS  # type: ignore[arg-type]
-    check = _judged(setting, answers(setting, wrong))  # type: ignore[arg-type]
-    assert check.outcome is Outcome.FAIL
-    assert check.found != check.wanted
+def _checked(name: str, *said: Said) -> Check:
+    wanted = item(EACH[name])
+    return judge(wanted, answers(wanted, said))
 
 
-@EACH
-@pytest.mark.parametrize(
-    "answer",
-    [Answer(), Answer({"": ""}, status=127), Answer({"": ""}, status=1), Answer(error="permission denied")],
-    ids=["no file", "no program", "a failure", "not allowed"],
-)
-def test_no_answer_is_never_a_pass(setting: Setting, answer: Answer) -> None:
-    """A host without the file or the program tells nothing (NVSentinel: a failed probe must not clear a fault)."""
-    given = dict.fromkeys(setting.readings, answer)
-    assert _judged(setting, given).outcome is Outcome.UNKNOWN  # type: ignore[arg-type]
+def _sysctl(live: str, **folders: dict[str, str]) -> Check:
+    files = (folders.get(name) for name in ("usr", "local", "run", "etc"))
+    return _checked("kernel_settings.numa_balancing", live, *files)
 
 
-@EACH
-def test_what_was_not_asked_is_not_known(setting: Setting) -> None:
-    """It is named."""
-    check = _judged(setting, {})
-    assert (check.outcome, setting.readings[0].ask[0] in check.found) == (Outcome.UNKNOWN, True)
-
-
-@EACH
-def test_a_setting_says_where_it_comes_from(setting: Setting) -> None:
-    """Source and reason, and a role that applies it."""
-    assert len(setting.source) > 3
-    assert len(setting.why) > 10
-    assert setting.id.startswith(f"{setting.role}.")
-    assert not setting.variable or setting.variable.startswith(f"{setting.role}_")
-
-
-def test_every_setting_has_one_name() -> None:
-    """Of id, variable and the host's own key."""
-    for names in (
-        [item.id for item in SETTINGS],
-        [i.variable for i in SETTINGS if i.variable],
-        [i.key for i in SETTINGS if i.key],
-    ):
-        assert len(set(names)) == len(names)
-
-
-def test_a_board_that_is_not_known_has_no_settings() -> None:
-    """It is not taken for another one (OCI's check had no row for B300 and passed)."""
-    with pytest.raises(ConfigError, match=r"'hgx-b301' is not known, .* did you mean 'hgx-b300'"):
-        wanted(HostFacts("b300-01", "large", "hgx-b301", "roce"))
+def test_a_file_that_wins_at_boot_is_named() -> None:
+    """The live value is right today, and lost at the next boot."""
+    check = _sysctl("0\n", etc={"/etc/sysctl.d/90-railwright.conf": "kernel.numa_balancing = 0\n",
+                                "/etc/sysctl.d/99-cloudimg.conf": "kernel.numa_balancing=1\n"})  # fmt: skip
+    assert (check.outcome, check.evidence) == (Outcome.FAIL, "/etc/sysctl.d/99-cloudimg.conf at boot: 1")
 
 
 @pytest.mark.parametrize(
-    ("host", "has", "lacks"),
+    ("folders", "outcome"),
     [
-        (METAL, {"pcie.acs", "kernel_settings.gc_thresh3", "kernel_settings.ip_forward"}, set()),
-        (HostFacts("vm", "p", "hgx-h100", "roce", machine="virtual"), {"kernel_settings.gc_thresh3"}, {"pcie.acs"}),
-        (HostFacts("ib", "p", "hgx-h100", "infiniband"), {"pcie.acs"}, {"kernel_settings.gc_thresh3"}),
-        (HostFacts("dev", "p", "hgx-h100", "none", kubernetes=False), {"pcie.acs"}, {"kernel_settings.ip_forward"}),
+        ({"etc": {"/etc/sysctl.d/50-a.conf": "-kernel/numa_balancing = 0"}}, Outcome.PASS),
+        ({"usr": {"/usr/lib/sysctl.d/60-a.conf": "kernel.numa_balancing=1"},
+          "etc": {"/etc/sysctl.d/50-b.conf": "kernel.numa_balancing=0"}}, Outcome.FAIL),
+        ({"usr": {"/usr/lib/sysctl.d/60-a.conf": "kernel.numa_balancing=1"},
+          "etc": {"/etc/sysctl.d/60-a.conf": "# emptied"}}, Outcome.PASS),
+        ({"etc": {"/etc/sysctl.d/10-a.conf": "kernel.numa_balancing=0", "/etc/sysctl.d/20-b.conf": "kernel.numa_*=1"}},
+         Outcome.PASS),
+        ({"run": {"/run/sysctl.d/70-a.conf": "kernel.numa_*=1"}}, Outcome.FAIL),
+        ({"etc": {"/etc/sysctl.d/50-a.conf": "# kernel.numa_balancing=1\n; kernel.numa_balancing=1"}}, Outcome.PASS),
     ],
-    ids=["metal with RoCE", "a guest", "InfiniBand", "outside a cluster"],
-)
-def test_a_host_has_the_settings_of_its_kind(host: HostFacts, has: set[str], lacks: set[str]) -> None:
-    """A guest needs ACS on; neighbours matter where addresses do."""
-    found = {item.setting.id for item in wanted(host)}
-    assert has <= found
-    assert not lacks & found
+    ids=["slashes and a dash", "the later name wins, not the folder", "a hidden file", "a glob loses", "a glob alone",
+         "comments"],
+)  # fmt: skip
+def test_sysctl_files_are_read_as_systemd_reads_them(folders: dict[str, dict[str, str]], outcome: Outcome) -> None:
+    """By name over all folders, the later one wins; a file hides its namesake. Source: sysctl.d(5)."""
+    assert _sysctl("0\n", **folders).outcome is outcome
 
 
-def test_what_settings_share_is_asked_once() -> None:
-    """Of four that read lspci two do so alike."""
-    items = wanted(METAL)
-    asked = readings(items)
-    assert len(asked) == len(set(asked)) < sum(len(item.setting.readings) for item in items)
+def test_only_what_is_wrong_is_evidence() -> None:
+    """Seven GPUs that are right say nothing."""
+    check = _checked("nvidia_driver.persistence", smi(wrong="persistence_mode", cell="Disabled"))
+    assert (check.found, check.evidence) == ("Disabled", "00000000:17:00.0: Disabled")
 
 
 def test_many_cpus_are_told_in_few_words() -> None:
-    """The different values, not 256 times the same one."""
-    setting = next(item for item in SETTINGS if item.id == "cpu.governor")
+    """The different values, not 256 times the same one; and evidence has an end."""
     files = {f"/sys/devices/system/cpu/cpu{n}/cpufreq/scaling_governor": f"g{n % 6}\n" for n in range(256)}
-    check = _judged(setting, {setting.readings[0]: Answer(files)})
+    check = _checked("cpu.governor", files)
     assert check.found == "g0, g1, g2, g3 and 2 more"
+    assert len(check.evidence) == EVIDENCE
+
+
+def test_what_to_do_is_the_variable_or_the_hand() -> None:
+    """A role's setting names its variable and the reboot; a repair says what to repair."""
+    assert _checked("pcie.iommu", "ro quiet").action == "set pcie_iommu and play role pcie, then reboot"
+    assert "reseat" in _checked("pcie.nic_links", lspci(width="x8 (downgraded)")).action
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "outcome", "found"),
+    [
+        ("cpu.governor", (None,), Outcome.UNKNOWN, "there is no /sys/devices/system/cpu"),
+        ("pcie.acs", ("16:00.0 garbled",), Outcome.UNKNOWN, "no place says it"),
+        ("pcie.acs", (lspci() + "\n0000:17:00.0 PCI bridge [0604]: A [1000:c030]\n\tCapabilities: <access denied>\n",),
+         Outcome.UNKNOWN, "it needs root"),
+        ("nvidia_driver.ecc_errors", (smi(wrong="ecc.errors.uncorrected.volatile.total", cell="[N/A]"),),
+         Outcome.UNKNOWN, "nvidia-smi says"),
+        ("nvidia_driver.rows_pending", ("00000000:1B:00.0, No\n",), Outcome.UNKNOWN, "nvidia-smi says"),
+        ("nvidia_driver.nvlinks", ("Unable to determine\n",), Outcome.UNKNOWN, "no place says it"),
+        ("nvidia_driver.fabric_state", (fabric("N/A", "N/A"),), Outcome.FAIL, "N/A"),
+        ("nvidia_driver.dma_buf", ("5.9.0-x\n",), Outcome.FAIL, "5.9"),
+        ("nvidia_driver.peermem", ("nvidia_peermem 1 0 - Live\n", None), Outcome.FAIL, "loaded, and not registered"),
+        ("rdma.port_state", ("[]", devinfo(), None), Outcome.UNKNOWN, "no RDMA device is on ens1"),
+        ("rdma.port_state", (LINKS, devinfo(), None), Outcome.PASS, "PORT_ACTIVE"),
+        ("rdma.port_state", (LINKS, "No IB devices found\n", DEVICE), Outcome.UNKNOWN, "does not list mlx5_0"),
+        ("rdma.ats", (mlxconfig(ATS_ENABLED="True(1) False(0)"),), Outcome.FAIL, "1"),
+        ("rdma.link_type", ("-E- Failed to open device\n",), Outcome.UNKNOWN, "no place says it"),
+        ("time_sync.state", ("506 Cannot talk to daemon\n",), Outcome.UNKNOWN, "does not track"),
+        ("cpu.hugepages_1g", (None,), Outcome.PASS, "0"),
+        ("time_sync.source", ("", "7F7F0101,,10,1764680000.1,0,0,0,0,0,0,0,0,0,Normal\n"), Outcome.PASS, "1"),
+        ("storage.level", ("/dev/nvme0n1 /var/lib/railwright/models xfs rw 0 0\n", "md0 : active raid1 a\n"),
+         Outcome.PASS, "one drive"),
+        ("storage.level", ("/dev/md0 /var/lib/railwright/models xfs rw 0 0\n", ""), Outcome.UNKNOWN, "does not list"),
+        ("storage.read_ahead", ("/dev/sda1 / ext4 rw 0 0\n", "128\n"), Outcome.UNKNOWN, "nothing is mounted"),
+        ("kubelet.gpus", ("{}",), Outcome.UNKNOWN, "cannot be read"),
+        ("node_health.power_supplies", ("",), Outcome.UNKNOWN, "nothing is listed"),
+        ("kernel_settings.memlock", ("# nothing\n", None), Outcome.FAIL, "unset"),
+        ("cpu.irqbalance", ("LoadState=masked\nActiveState=inactive\n",), Outcome.PASS, "masked"),
+        ("rdma.nccl_devices", ("NCCL_IB_HCA=^=mlx5_9\n",), Outcome.PASS, "0"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told_is_not_taken_for_right(
+    name: str, said: tuple[Said, ...], outcome: Outcome, found: str
+) -> None:
+    """Garbled, cut off, empty, refused: unknown; said and wrong: fail."""
+    check = _checked(name, *said)
+    assert (check.outcome, found in check.found) == (outcome, True), check
+
+
+def test_a_rail_that_nobody_names_cannot_be_told() -> None:
+    """It is no pass."""
+    setting = EACH["rdma.port_state"]
+    check = judge(Wanted(setting, "PORT_ACTIVE", (), ""), {})
+    assert (check.outcome, check.found) == (Outcome.UNKNOWN, "the inventory does not say the rail, or its PCI address")
+
+
+def test_a_missing_program_is_an_answer_only_where_it_may_be_missing() -> None:
+    """mlxreg may; lspci may not; one that is there and fails tells nothing in either case."""
+    for name, status, outcome in (
+        ("rdma.rtt_congestion_control", 127, Outcome.PASS),
+        ("rdma.rtt_congestion_control", 1, Outcome.UNKNOWN),
+        ("pcie.acs", 127, Outcome.UNKNOWN),
+    ):
+        wanted = item(EACH[name])
+        assert judge(wanted, dict.fromkeys(wanted.readings, Answer({"": ""}, status))).outcome is outcome
+
+
+def test_huge_pages_of_a_size_that_the_cpu_lacks_are_missing() -> None:
+    """They pass where none are wanted, and only there."""
+    wanted = replace(item(EACH["cpu.hugepages_1g"]), value=4)
+    assert judge(wanted, answers(wanted, (None,))).outcome is Outcome.FAIL
+
+
+def test_what_is_wanted_is_told_with_unit_and_bound() -> None:
+    """As people say it."""
+    wanted = item(EACH["rdma.mtu"])
+    assert judge(wanted, {}).wanted == "at least 4200 bytes"
+    assert judge(replace(wanted, value=9_000), {}).wanted == "at least 9000 bytes"
+    assert judge(item(EACH["cpu.all_online"]), {}).wanted == "the same everywhere"

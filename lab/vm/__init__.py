@@ -1,0 +1,1 @@
+"""Virtual machines of the lab: real Debian, real reboots, two rails, RDMA made by the kernel."""

@@ -1,0 +1,74 @@
+"""What came of an acceptance test: whether it reached its figures, and what is at fault when it did not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from infra.plan.hosts import Outcome
+
+LONGEST = 200
+"""Characters of a line that are shown as evidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One fault by name, why it is thought to be it, and what to do."""
+
+    name: str
+    evidence: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What came of one test."""
+
+    test: str
+    """Program, and what it ran on where the output tells."""
+    outcome: Outcome
+    found: str
+    wanted: str
+    causes: tuple[Cause, ...] = ()
+    """Most certain first; empty when it passed, or when nothing points anywhere."""
+
+    @property
+    def said(self) -> str:
+        """In one sentence."""
+        why = "".join(f"; {cause.name} ({cause.evidence}): {cause.fix}" for cause in self.causes)
+        return f"{self.test} — {self.outcome.value}: {self.found}, wanted {self.wanted}{why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """A line of output that names a fault by itself."""
+
+    pattern: str
+    name: str
+    fix: str
+
+
+def signs(text: str, known: Iterable[Sign]) -> Iterator[Cause]:
+    """Tell each fault that a line of the output names."""
+    for sign in known:
+        if match := re.search(rf"^.*(?:{sign.pattern}).*$", text, re.MULTILINE):
+            yield Cause(sign.name, match[0].strip()[:LONGEST], sign.fix)
+
+
+def worst(verdicts: Iterable[Verdict]) -> Outcome:
+    """Outcome of several tests together; that of none cannot be told."""
+    found = {verdict.outcome for verdict in verdicts}
+    order = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.PASS)
+    return next((outcome for outcome in order if outcome in found), Outcome.UNKNOWN)
+
+
+def judged(value: float, floor: float | None, *, most: bool = False) -> Outcome:
+    """Hold a figure against its limit; without a limit it cannot be told.
+
+    Args:
+        most: whether the limit is the highest that is allowed, not the lowest.
+    """
+    if floor is None:
+        return Outcome.UNKNOWN
+    return Outcome.PASS if (value <= floor if most else value >= floor) else Outcome.FAIL

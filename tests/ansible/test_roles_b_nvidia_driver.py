@@ -1,0 +1,100 @@
+"""Role nvidia_driver, played on a sandbox."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ansible.fakes import packages
+from tests.ansible.fakes.packages import Package
+from tests.ansible.fakes.sandbox import STATE, Sandbox, is_possible
+
+pytestmark = pytest.mark.skipif(not is_possible(), reason="needs root and mounts of its own")
+
+ROLE = "nvidia_driver"
+OLD, NEW = "580.95.05", "580.126.09"
+DRIVER: dict[str, Any] = {"nvidia_driver_version": NEW, "nvidia_driver_nvlink": "nvlink5"}
+MODULES = '["mlx5_core", "mlx5_ib", "ib_umad", "nvidia", "nvidia_peermem", "ib_core"]'
+
+
+def _packages(version: str) -> tuple[Package, ...]:
+    return (
+        Package("nvidia-open", f"{version}-1", service="nvidia-persistenced"),
+        Package("nvidia-fabricmanager", f"{version}-1", service="nvidia-fabricmanager"),
+        Package("libnvsdm", f"{version}-1"),
+        Package("nvlsm", "2025.06.6-1"),
+    )
+
+
+def _machine(folder: Path) -> Sandbox:
+    machine = Sandbox(folder)
+    packages.only(machine, packages.source(machine, f"{STATE}/apt", (*_packages(OLD), *_packages(NEW))))
+    machine.write(f"{STATE}/modules.json", MODULES)
+    machine.path("etc/modprobe.d").mkdir(parents=True)
+    return machine
+
+
+@pytest.mark.long
+def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path) -> None:
+    """Check predicts exactly what the run changes; a second run changes nothing, and nothing waits."""
+    machine = _machine(tmp_path)
+    predicted = machine.play(ROLE, "--check", "--diff", **DRIVER)
+    done = machine.play(ROLE, **DRIVER)
+    assert (predicted.status, done.status) == (0, 0), predicted.failure + done.failure
+    assert done.changed != []
+    assert done.changed == predicted.changed
+    again = machine.play(ROLE, **DRIVER)
+    assert (again.status, again.changed) == (0, []), again.failure
+    assert machine.read("run/railwright/reboot-due/nvidia_driver") == ""
+    assert [call for call in machine.calls("systemctl") if "reload" in call or "enable" in call] == []
+
+
+@pytest.mark.long
+def test_a_loaded_driver_is_exchanged_on_a_drained_host_by_a_reboot(tmp_path: Path) -> None:
+    """Undrained nothing but the reason is written; drained, packages come, and the loaded driver waits for a boot."""
+    machine = _machine(tmp_path)
+    machine.write("sys/module/nvidia/version", f"{OLD}\n")
+    run = machine.play(ROLE, **DRIVER)
+    assert run.status == 0, run.failure
+    said = machine.read("run/railwright/drain-due/nvidia_driver")
+    assert said == f"driver {OLD} is loaded, and {NEW} is wanted\n"
+    assert machine.read("etc/apt/preferences.d/railwright-nvidia") == ""
+    machine.write(f"{STATE}/proc/driver/nvidia/params", "")
+    drained = machine.play(ROLE, **DRIVER, nvidia_driver_drained=True)
+    assert drained.status == 0, drained.failure
+    assert f"driver {OLD} is loaded" in machine.read("run/railwright/reboot-due/nvidia_driver")
+    assert machine.read("run/railwright/drain-due/nvidia_driver") == ""
+
+
+def test_packages_of_two_sources_are_refused(tmp_path: Path) -> None:
+    """A fabric manager of another source does not match its driver, though its version says so."""
+    machine = _machine(tmp_path)
+    first = packages.source(machine, f"{STATE}/one", _packages(NEW)[:1])
+    second = packages.source(machine, f"{STATE}/two", _packages(NEW)[1:])
+    packages.only(machine, first, second.replace("file:/", "copy:/"))
+    run = machine.play(ROLE, **DRIVER)
+    assert "one source for all of them" in run.failure
+    assert machine.run(["dpkg-query", "--show", "nvidia-open"]).returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "variables", "said"),
+    [
+        ("etc/modprobe.d/site.conf", "options nvidia NVreg_RestrictProfilingToAdminUsers=0\n", {},
+         "/etc/modprobe.d/site.conf and /etc/modprobe.d/railwright-nvidia.conf both set options of nvidia"),
+        ("etc/fstab", "", {"nvidia_driver_version": "latest"}, 'nvidia_driver_version is "latest"'),
+        ("etc/fstab", "", {"nvidia_driver_version": "535.230.02"}, "does not know NVLink 5"),
+    ],
+    ids=["second-owner", "no-version", "old-branch"],
+)  # fmt: skip
+def test_what_cannot_hold_is_refused(
+    tmp_path: Path, file: str, text: str, variables: dict[str, Any], said: str
+) -> None:
+    """Before anything is touched; a second owner with both named."""
+    machine = Sandbox(tmp_path)
+    machine.write(file, text)
+    run = machine.play(ROLE, **(DRIVER | variables))
+    assert said in run.failure
+    assert run.changed == []

@@ -1,0 +1,76 @@
+"""``runbook accept`` knows an output by its looks, and ends with the worst outcome."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from runbooks import cli
+from tests.unit.runbooks.lib.acceptance.printed import NVBANDWIDTH_HEAD as HEAD
+from tests.unit.runbooks.lib.acceptance.printed import copies, dcgm_table, nccl, write_bw
+
+GOOD = {
+    "all_reduce_perf on 1 host, 8 ranks — pass: 455.0 GB/s": nccl(455),
+    "RDMA_Write BW Test of mlx5_0 — pass: 388.0 Gbit/s": write_bw(388),
+    "nvbandwidth device_to_host_memcpy_ce — pass: 55.0 GB/s": HEAD + copies("device_to_host_memcpy_ce", [55] * 8),
+    "dcgmi diag — pass: pass: Denylist": dcgm_table(("Denylist", "Pass")),
+}  # fmt: skip
+
+
+def _files(folder: Path, *texts: str) -> list[str]:
+    for number, text in enumerate(texts):
+        (folder / str(number)).write_text(text, encoding="utf-8")
+    return [str(folder / str(number)) for number in range(len(texts))]
+
+
+def test_each_output_is_known_by_its_looks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All four, good, in one call."""
+    code = cli.main(["accept", *_files(tmp_path, *GOOD.values()), "--board=hgx-h200"])
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 0
+    assert [line[: len(begins)] for line, begins in zip(lines, GOOD, strict=True)] == list(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        ([write_bw(388), write_bw(100)], 1),
+        ([write_bw(388), ""], 4),
+        ([write_bw(100), ""], 1),
+        (["Couldn't allocate MR\n"], 1),
+    ],
+    ids=["one fails", "one is empty", "one fails, one is empty", "broken off"],
+)
+def test_the_worst_outcome_is_the_exit_code(texts: list[str], code: int, tmp_path: Path) -> None:
+    """A failure weighs more than what cannot be told."""
+    assert cli.main(["accept", *_files(tmp_path, *texts), "--board=hgx-h200"]) == code
+
+
+def test_the_machine_form_holds_the_causes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As JSON, and only that."""
+    cli.main(["accept", *_files(tmp_path, write_bw(200, gpu=True)), "--board=hgx-h200", "--json"])
+    (one,) = json.loads(capsys.readouterr().out)
+    assert (one["outcome"], one["causes"][0]["name"]) == ("fail", "ACS or IOMMU in the way")
+
+
+def test_without_files_the_commands_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the limits of the board."""
+    assert cli.main(["accept", "--board=hgx-b300"]) == 0
+    assert "targeted_power.target_power=1099" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--board=hgx-b301"], "board 'hgx-b301' — is not known — did you mean 'hgx-b300'?"),
+        (["--board=lab-host"], "board 'lab-host' — nobody has published figures for it"),
+        (["/nowhere/out.txt", "--board=hgx-b300"], "file '/nowhere/out.txt' — cannot be read"),
+    ],
+    ids=["unknown board", "board without figures", "no file"],
+)
+def test_what_is_asked_wrongly_is_refused(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """With what to do."""
+    assert cli.main(["accept", *words]) == 2
+    assert said in capsys.readouterr().err
