@@ -52,7 +52,10 @@ class Fabric:
 
     def said(self, tool: str) -> str:
         """What a tool prints of it."""
-        return subprocess.run([tool], env=operate.environment(), capture_output=True, text=True, check=True).stdout
+        # A tool that is ended by a signal leaves its stand-in of sysfs where it ran.
+        return subprocess.run(
+            [tool], env=operate.environment(), cwd=operate.folder(), capture_output=True, text=True, check=True
+        ).stdout
 
     def bad(self, tool: str) -> dict[str, Check]:
         """Checks that did not pass, by subject."""
