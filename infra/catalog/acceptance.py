@@ -14,9 +14,10 @@ Source: oci-hpc active_healthcheck.py: -b 1G -e 16G.
 """
 
 RING_SHARE = 0.9
-"""Share of all NICs' line rate that a ring over hosts must reach.
+"""Share of its NICs' line rate that a ring over hosts must reach, and a send from host to host.
 
-Source: our choice, below the 760 of 800 GB/s that NVIDIA/nccl#2035 shows for a ring on B300.
+Source: our choice, below the 760 of 800 GB/s that NVIDIA/nccl#2035 shows for a ring on B300, and below the 46 to 48 of
+50 GB/s of a sound rail in NVIDIA/nccl#2409, where 13 were found at fault.
 """
 
 EVEN_SHARE = 0.9
@@ -78,10 +79,9 @@ class Floor:
         """What one RDMA write stream must reach (Gbit/s)."""
         return self.port_gbit(fabric) * self.port_share
 
-    @property
-    def ring_gb_s(self) -> float:
-        """What a ring over several hosts must reach (GB/s)."""
-        return self.rails * BOARDS[self.board].rail_gbit / 8 * RING_SHARE
+    def wire_gb_s(self, nics: int) -> float:
+        """What ranks that use so many NICs of their host together must reach over several hosts (GB/s)."""
+        return min(nics, self.rails) * BOARDS[self.board].rail_gbit / 8 * RING_SHARE
 
 
 _OCI = "oci-hpc active_healthcheck.py and multi_node_active_healthcheck.py"
@@ -109,7 +109,8 @@ NVLS_TREE = (4, (2, 30, 3))
 def commands(floor: Floor, fabric: str) -> Iterator[str]:
     """What to run on a drained host, in this order; what it prints is what is judged.
 
-    Source: §3 of the public acceptance scripts named with each figure.
+    Copies and one host first, then each wire by itself, then all of them together, so that the first to fail names the
+    stage. Source: the public acceptance scripts named with each figure; nccl-tests, NCCL_TESTS_SPLIT_MASK, for rails.
     """
     limits = (
         f"memory_bandwidth.minimum_bandwidth={floor.hbm_mb_s};sm_stress.target_stress={floor.stress_gflops};"
@@ -123,4 +124,6 @@ def commands(floor: Floor, fabric: str) -> Iterator[str]:
             gid = " -x 3" if fabric == "roce" else ""
             yield f"{tool}{gid} -d <device> --use_cuda=<gpu> <peer>"
         each = f"-np {2 * floor.gpus} --map-by ppr:{floor.gpus}:node"
+        by_rail = f"-x NCCL_TESTS_SPLIT_MASK={floor.gpus - 1:#x}"
+        yield f"mpirun {each} {by_rail} -x NCCL_DEBUG=INFO sendrecv_perf -b 1G -e 16G -f 2 -g 1 -n 50"
         yield f"mpirun {each} -x NCCL_DEBUG=INFO all_reduce_perf -b 1G -e 16G -f 2 -g 1 -n 50"

@@ -15,7 +15,7 @@ from infra.config.mistakes import nearest
 from infra.errors import ConfigError
 from infra.plan.hosts import Outcome
 from runbooks.lib.acceptance import dcgm, nccl, nvbandwidth, perftest
-from runbooks.lib.acceptance.verdict import Verdict, worst
+from runbooks.lib.acceptance.verdict import Verdict, diverges, worst
 
 FABRICS = ("roce", "infiniband", "efa", "none")
 """Fabrics of a pool."""
@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     else:
-        print("\n".join(one.said for one in found))
+        print("\n".join([*(one.said for one in found), *([stage] if (stage := diverges(found)) else [])]))
     return EXITS[worst(found)]
 
 

@@ -46,7 +46,9 @@ def judge(text: str, floor: Floor | None, fabric: str) -> Verdict:
     best = max(tries, key=lambda one: one.busbw_gb_s(LEAST_BYTES) or 0.0)
     where = f"{run.test} on {len(best.hosts)} host{'s' if len(best.hosts) > 1 else ''}, {len(best.ranks)} ranks"
     least = _wanted(run, best, floor)
-    wanted = f"at least {least:g} GB/s, all values right" if least else "a figure for this board, which nobody has"
+    wanted = (
+        f"at least {least:g} GB/s, all values right" if least else "a figure for this test and board, which nobody has"
+    )
     damage = tuple(_damage(tries))
     launch = tuple(_launch(run, best, floor))
     mean = best.busbw_gb_s(LEAST_BYTES)
@@ -64,9 +66,14 @@ def judge(text: str, floor: Floor | None, fabric: str) -> Verdict:
 def _wanted(run: NcclRun, one: Try, floor: Floor | None) -> float | None:
     if floor is None:
         return None
+    is_reduced = run.test.startswith(("all_reduce_perf", "nccl-tests"))
     if len(one.hosts) <= 1:
-        return floor.one_host_gb_s
-    return floor.ring_gb_s if run.is_ring else floor.hosts_gb_s
+        return floor.one_host_gb_s if is_reduced else None
+    # A send has one NIC to go by, and so has each of several jobs beside each other with one rank on a host.
+    nics = 1 if run.test.startswith("sendrecv_perf") else one.nics
+    if nics < floor.gpus or run.is_ring:
+        return floor.wire_gb_s(nics)
+    return floor.hosts_gb_s if is_reduced else None
 
 
 def _damage(tries: list[Try]) -> Iterator[Cause]:
@@ -97,7 +104,7 @@ def _causes(text: str, run: NcclRun, best: Try, floor: Floor | None, fabric: str
     """Why it is slow, most certain first."""
     found = list(signs(text, SIGNS))
     if len(best.hosts) > 1 and floor is not None:
-        found += [*_paths(run, floor, fabric)]
+        found += [*_paths(run, best, floor, fabric)]
         most, since = NVLS_TREE
         if floor.board == "hgx-b300" and len(best.hosts) >= most and run.version and run.version < since:
             said = f"{'.'.join(map(str, run.version))} over {len(best.hosts)} hosts of B300"
@@ -112,7 +119,7 @@ def _causes(text: str, run: NcclRun, best: Try, floor: Floor | None, fabric: str
         yield Cause("ACS or IOMMU in the way", f"{share:.0%} of what is wanted, over all rails and with GPUDirect", fix)
 
 
-def _paths(run: NcclRun, floor: Floor, fabric: str) -> Iterator[Cause]:
+def _paths(run: NcclRun, best: Try, floor: Floor, fabric: str) -> Iterator[Cause]:
     """Which NICs carry the traffic, and how."""
     ports = floor.ports(fabric)
     for host, names in run.hcas.items():
@@ -125,9 +132,11 @@ def _paths(run: NcclRun, floor: Floor, fabric: str) -> Iterator[Cause]:
         said = "; ".join(f"{host}: {', '.join(names)}" for host, names in list(run.hcas.items())[:2])
         yield Cause("NICs have other names on other hosts", said, "name them alike by udev (nccl#1277)")
     used = {channel.device for channel in run.channels if channel.net == "IB"}
-    if used and len(used) < floor.rails and not any(len(names) < ports for names in run.hcas.values()):
+    # Of a chain of sends only the link between two hosts leaves a host.
+    meant = min(floor.rails, best.jobs) if run.test.startswith("sendrecv_perf") else floor.rails
+    if used and len(used) < meant and not any(len(names) < ports for names in run.hcas.values()):
         name = "one rail" if len(used) == 1 else "rails are missing"
-        yield Cause(name, f"{len(used)} of {floor.rails} NICs carry traffic", "see NCCL_CROSS_NIC and the topology")
+        yield Cause(name, f"{len(used)} of {meant} NICs carry traffic", "see NCCL_CROSS_NIC and the topology")
     direct = [channel for channel in run.channels if channel.net == "IB" and channel.is_direct]
     if run.indirect or (used and not direct):
         off = ", ".join(run.indirect) or "no connection is GDRDMA"

@@ -6,6 +6,7 @@ Source: NVIDIA/nccl-tests 2.10 to 2.17, src/common.cu; NVIDIA/nccl src/transport
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -30,6 +31,8 @@ class Rank:
     host: str
     device: int
     """Number of the GPU on its host."""
+    group: int = 0
+    """Number of the job that it is part of, where one run makes several at once."""
 
 
 @dataclass(slots=True)
@@ -45,6 +48,16 @@ class Try:
     def hosts(self) -> tuple[str, ...]:
         """Hosts that took part, each once."""
         return tuple(dict.fromkeys(rank.host for rank in self.ranks))
+
+    @property
+    def jobs(self) -> int:
+        """Jobs that ran beside each other (count)."""
+        return len({rank.group for rank in self.ranks})
+
+    @property
+    def nics(self) -> int:
+        """NICs of a host that one job can use: one for each of its ranks there (count)."""
+        return max(Counter((rank.group, rank.host) for rank in self.ranks).values(), default=0)
 
     def busbw_gb_s(self, least: int) -> float | None:
         """Mean bus bandwidth of messages from so many bytes on (GB/s); None: there were none."""
@@ -104,13 +117,13 @@ def _tries(lines: list[str]) -> Iterator[Try]:
     now = Try()
     for line in lines:
         begins = line.startswith("# Using devices")
-        rank = re.match(r"#\s+Rank\s+(\d+) .*? on\s+(\S+) device\s+(\d+)", line)
+        rank = re.match(r"#\s+Rank\s+(\d+) (?:Group\s+(\d+) )?.*? on\s+(\S+) device\s+(\d+)", line)
         if begins or (rank and now.rows):
             if now.ranks:
                 yield now
             now = Try()
         if rank:
-            now.ranks.append(Rank(int(rank[1]), rank[2], int(rank[3])))
+            now.ranks.append(Rank(int(rank[1]), rank[3], int(rank[4]), int(rank[2] or 0)))
         elif bounds := re.match(r"# Out of bounds values : (\d+) (\w+)", line):
             now.bounds = bounds[1] == "0" and bounds[2] == "OK"
         elif row := _row(line):

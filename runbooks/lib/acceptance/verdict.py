@@ -12,6 +12,17 @@ LONGEST = 200
 """Characters of a line that are shown as evidence."""
 
 
+STAGES = (
+    (r"dcgmi ", "the GPUs themselves"),
+    (r"nvbandwidth ", "copies within the host"),
+    (r"\w+_perf on 1 host,", "NVLink"),
+    (r"RDMA_", "each wire by itself, without NCCL"),
+    (r"sendrecv_perf ", "each wire by itself, through NCCL"),
+    (r"\w+_perf ", "all wires together"),
+)
+"""Start of a test's name → what it measures that the ones before it do not, nearest to the GPU first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One fault by name, why it is thought to be it, and what to do."""
@@ -61,6 +72,27 @@ def worst(verdicts: Iterable[Verdict]) -> Outcome:
     found = {verdict.outcome for verdict in verdicts}
     order = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.PASS)
     return next((outcome for outcome in order if outcome in found), Outcome.UNKNOWN)
+
+
+def diverges(verdicts: Iterable[Verdict]) -> str | None:
+    """Tell the first stage that fails, beside one that passes; None: no test fails, or no other stage is known good.
+
+    Source: NVIDIA/nccl#2409, where a wire is good by itself and slow through NCCL.
+    """
+    outcomes: dict[int, set[Outcome]] = {}
+    for verdict in verdicts:
+        stage = next((place for place, (begins, _) in enumerate(STAGES) if re.match(begins, verdict.test)), None)
+        if stage is not None:
+            outcomes.setdefault(stage, set()).add(verdict.outcome)
+    first = min((stage for stage, found in outcomes.items() if Outcome.FAIL in found), default=None)
+    good = [
+        stage for stage, found in outcomes.items() if first is not None and stage < first and found == {Outcome.PASS}
+    ]
+    if first is None or not good:
+        return None
+    return (
+        f"first to fail: {STAGES[first][1]}; right before that: {', '.join(STAGES[stage][1] for stage in sorted(good))}"
+    )
 
 
 def judged(value: float, floor: float | None, *, most: bool = False) -> Outcome:

@@ -17,14 +17,18 @@ def nccl(
     info: str = "",
     ends: bool = True,
     same_gpu: bool = False,
+    test: str = "all_reduce_perf",
+    by_rail: bool = False,
 ) -> str:
-    """One run of all_reduce_perf."""
+    """One run of a collective; by rail: one job for each GPU number."""
     ranks = [
         (host * gpus + gpu, f"host-{host}", 0 if same_gpu else gpu) for host in range(hosts) for gpu in range(gpus)
     ]
     listed = "\n".join(
-        f"#  Rank {rank:2} Group  0 Pid  {4000 + rank} on {host:>9} device {gpu:2} [0000:{gpu + 16:x}:00] NVIDIA H100"
+        f"#  Rank {number:2} Group {group:2} Pid  {4000 + rank} on {host:>9} device {gpu:2} "
+        f"[0000:{gpu + 16:x}:00] NVIDIA H100"
         for rank, host, gpu in ranks
+        for number, group in [divmod(rank, gpus) if by_rail else (rank, 0)]
     )
     rows = "\n".join(
         f"{size:12} {size // 4:12}     float     sum      -1   4123.4  {busbw / 1.75:.2f}  {busbw:.2f}  {wrong:5}"
@@ -33,7 +37,7 @@ def nccl(
     )
     end = f"# Out of bounds values : {wrong} {'FAILED' if wrong else 'OK'}\n# Avg bus bandwidth    : {busbw:.3f} \n#\n"
     return (
-        "# Collective test starting: all_reduce_perf\n"
+        f"# Collective test starting: {test}\n"
         "# nThread 1 nGpus 1 minBytes 1073741824 maxBytes 17179869184 step: 2(factor) validation: 1 graph: 0\n#\n"
         f"# Using devices\n{listed}\n{info}\n#\n"
         "#       size         count      type   redop    root     time   algbw   busbw #wrong     time  …\n"

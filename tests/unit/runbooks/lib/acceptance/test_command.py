@@ -33,6 +33,25 @@ def test_each_output_is_known_by_its_looks(tmp_path: Path, capsys: pytest.Captur
     assert [line[: len(begins)] for line, begins in zip(lines, GOOD, strict=True)] == list(GOOD)
 
 
+def test_the_stage_that_diverges_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever the order of the files: the wires are good, and NCCL does not get through them (nccl#2409)."""
+    texts = (nccl(220, hosts=2), nccl(13.1, hosts=2, test="sendrecv_perf", by_rail=True), write_bw(392), nccl(455))
+    assert cli.main(["accept", *_files(tmp_path, *texts), "--board=hgx-h200"]) == 1
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == (
+        "first to fail: each wire by itself, through NCCL; right before that: NVLink, each wire by itself, without NCCL"
+    )
+
+
+@pytest.mark.parametrize("texts", [(nccl(455), write_bw(392)), (write_bw(100),)], ids=["all good", "nothing beside it"])
+def test_without_a_stage_that_diverges_none_is_told(
+    texts: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What follows from nothing is not said."""
+    cli.main(["accept", *_files(tmp_path, *texts), "--board=hgx-h200"])
+    assert "first to fail" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("texts", "code"),
     [

@@ -45,6 +45,49 @@ def test_a_ring_over_hosts_is_held_against_its_nics() -> None:
     assert (found.outcome, found.wanted) == (Outcome.PASS, "at least 360 GB/s, all values right")
 
 
+@pytest.mark.parametrize(("rate", "outcome"), [(46.0, Outcome.PASS), (48.0, Outcome.PASS), (13.1, Outcome.FAIL)])
+@pytest.mark.parametrize("by_rail", [True, False])
+def test_a_send_is_held_against_the_one_nic_that_it_has(rate: float, outcome: Outcome, by_rail: bool) -> None:
+    """46 to 48 GB/s are a sound rail of 400 Gbit/s and 13.1 are not, and neither is held against eight (nccl#2409)."""
+    found = _judged(nccl(rate, hosts=2, info=info(), test="sendrecv_perf", by_rail=by_rail))
+    assert (found.outcome, found.wanted) == (outcome, "at least 45 GB/s, all values right")
+
+
+def test_rails_beside_each_other_have_one_nic_each() -> None:
+    """Eight reductions of two GPUs over one rail each, not one reduction of sixteen."""
+    found = _judged(nccl(47, hosts=2, by_rail=True))
+    assert (found.outcome, found.wanted) == (Outcome.PASS, "at least 45 GB/s, all values right")
+
+
+def test_sends_that_all_take_one_rail_are_named() -> None:
+    """Eight jobs, and one NIC carries them."""
+    slow = nccl(6, hosts=2, info=info(devices=1), test="sendrecv_perf", by_rail=True)
+    assert _names(slow) == ["one rail"]
+    few = nccl(44, hosts=2, info=info(devices=1), test="sendrecv_perf")
+    assert _names(few) == []
+
+
+@pytest.mark.parametrize("test", ["all_gather_perf", "alltoall_perf", "sendrecv_perf"])
+def test_what_has_no_figure_of_its_own_is_not_held_against_that_of_a_reduction(test: str) -> None:
+    """On one host it is told, and neither right nor wrong."""
+    found = _judged(nccl(380, test=test))
+    assert (found.outcome, found.found) == (Outcome.UNKNOWN, "380.0 GB/s")
+
+
+@pytest.mark.parametrize(("hosts", "rate"), [(2, 481.0), (2, 620.0), (1, 900.0)])
+def test_a_bandwidth_is_never_too_high(hosts: int, rate: float) -> None:
+    """Trees and NVLink SHARP show more than the NICs have, and nobody is to be puzzled (nccl-tests#196, nccl#837)."""
+    assert _judged(nccl(rate, hosts=hosts)).outcome is Outcome.PASS
+
+
+def test_the_printed_mean_over_all_sizes_decides_nothing() -> None:
+    """It depends on where the sizes begin: 92 or 124 for the same hosts (aws-k8s-tester#503)."""
+    text = nccl(455.9).replace("# Avg bus bandwidth    : 455.900", "# Avg bus bandwidth    : 92.000")
+    assert "92.000" in text
+    found = _judged(text)
+    assert (found.outcome, found.found) == (Outcome.PASS, "455.9 GB/s")
+
+
 def test_only_large_messages_count() -> None:
     """Small ones measure latency, and pull the mean that the test prints far down."""
     small = "     1048576  262144  float  sum  -1   30.0  34.95  61.16  0   30.0  34.95  61.16  0\n"
