@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from infra.plan.diff import Change, difference, usd_per_hour
-from tests.unit.plan.specs import STACK, plan_of
+from tests.unit.plan.specs import STACK, all_said, plan_of
 
 PRICED = {"pools/gpus/usd_per_gpu_hour": 2.5}
 
@@ -73,3 +74,18 @@ def test_a_newer_engine_is_told_with_what_it_takes() -> None:
     found = {change.figure: change for change in difference(before, plan_of())}
     assert (found["engine"].before, found["engine"].after) == ("vllm 0.20.0", "vllm 0.32.0")
     assert "KV pool of a rank" in found
+
+
+def test_another_pin_is_refused_where_the_stack_was_full() -> None:
+    """A stack that holds just so many requests plans anew with its pin, and fails at once (spark-vllm-docker#396).
+
+    By its own default share 0.20 leaves less than 0.21, whose graphs come off a larger one.
+    """
+    full = {"models/chat/engine_version": "0.21.0", "models/chat/max_model_len": 2048, "models/chat/max_num_seqs": 1024}
+    (said,) = all_said(full | {"models/chat/concurrency": 1024})
+    holds = re.search(r"the KV cache holds (\d+) of them", said)
+    assert holds, said
+    full["models/chat/concurrency"] = int(holds[1])
+    assert all_said(full) == []
+    (refused,) = all_said(full | {"models/chat/engine_version": "0.20.0"})
+    assert refused.startswith(f"RW-101 models.chat.concurrency: {holds[1]} requests of 2048 tokens")
