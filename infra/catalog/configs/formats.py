@@ -72,6 +72,9 @@ def _weight_only(fields: Fields, stated: Mapping[str, Any], method: str) -> str:
     bits = stated.get("bits", stated.get("w_bit"))
     if bits not in (4, 8):
         fields.doubt(f"quantisation {method} of {bits!r} bits is not known here; known are 4 and 8")
+    size = stated.get("group_size", stated.get("q_group_size", -1))
+    if isinstance(size, bool) or not isinstance(size, int) or (size < 1 and size != -1):
+        fields.doubt(f"quantisation {method} with group_size {size!r}; known are 1 and more, and -1 for a whole row")
     return "w8a16" if bits == 8 else method
 
 

@@ -134,6 +134,9 @@ def test_a_context_cannot_be_stretched_by_that(factor: object) -> None:
     "stated",
     [
         {"quant_method": "gptq", "bits": 3, "group_size": 128},
+        {"quant_method": "gptq", "bits": 4, "group_size": 0},
+        {"quant_method": "awq", "bits": 4, "q_group_size": -128},
+        {"quant_method": "awq", "bits": 4, "group_size": "128"},
         {"quant_method": "awq", "bits": 2},
         {"quant_method": "awq"},
         {"quant_method": "fp8", "weight_block_size": [64, 64]},
@@ -142,7 +145,19 @@ def test_a_context_cannot_be_stretched_by_that(factor: object) -> None:
         "fp8",
         [],
     ],
-    ids=["3 bits", "2 bits", "no bits", "other tiles", "one name", "a number", "a word", "a list"],
+    ids=[
+        "3 bits",
+        "groups of none",
+        "less than none",
+        "group of a word",
+        "2 bits",
+        "no bits",
+        "other tiles",
+        "one name",
+        "a number",
+        "a word",
+        "a list",
+    ],
 )
 def test_a_format_that_is_not_known_is_not_taken_for_its_neighbour(stated: object) -> None:
     """GPTQ of 3 bits was planned with 4, tiles of 64 as tiles of 128, a word as no format at all."""
