@@ -176,9 +176,13 @@ def test_validation_tells_everything_at_once_and_touches_nothing(tmp_path: Path)
         "a": {"rdma_mtu": 4200, "rdma_fabrik": "roce", "kubelet_token": 12, "ansible_host": "10.0.0.1"},
         "b": {"rdma_mtu": 9000, "rdma_fabric": False, "kubelet_memory_policy": "Static", "ansible_host": "10.0.0.1"},
         "c": {"rdma_mtu": True, "ansible_connection": "ssh", "ansible_host": "127.0.0.1", "ansible_port": 1},
+        "d": {"rdma_mtu": 4200, "ansible_python_interpreter": "auto"},
     }
     rails = {"rdma_rails": [{"address": "10.1.0.5/24"}]}
     site = Site(tmp_path / "s", hosts | {name: hosts[name] | rails for name in "ab"})
+    # The interpreter of d is found and then ends on its way: all that is known of d is where it lies.
+    shell = site.folder / "bin/sh-d"
+    shell.write_text(shell.read_text().replace("\n", "\nexport PYTHONHOME=/nowhere\n", 1))
     site.refuses("cpu", '- ansible.builtin.fail: {msg: "host {{ inventory_hostname }} — tuned sets it too"}\n')
     status, said = site.play("tune")
     assert (status != 0, site.log) == (True, [])
@@ -191,8 +195,10 @@ def test_validation_tells_everything_at_once_and_touches_nothing(tmp_path: Path)
         "pool p — has rdma_mtu 4200 on a, 9000 on b, true on c",
         "host c — rdma_mtu — is true: YAML read yes or no",
         "see: ssh c",
+        "see: ssh d",
         "kubelet_memory_policy is Static without kubelet_reserved_memory",
         "host a — tuned sets it too",
         "host b — tuned sets it too",
     ):
         assert problem in said
+    assert "has no attribute" not in said
