@@ -72,10 +72,15 @@ def _weight_only(fields: Fields, stated: Mapping[str, Any], method: str) -> str:
     bits = stated.get("bits", stated.get("w_bit"))
     if bits not in (4, 8):
         fields.doubt(f"quantisation {method} of {bits!r} bits is not known here; known are 4 and 8")
-    size = stated.get("group_size", stated.get("q_group_size", -1))
+    size = _stated_group(stated, -1)
     if isinstance(size, bool) or not isinstance(size, int) or (size < 1 and size != -1):
         fields.doubt(f"quantisation {method} with group_size {size!r}; known are 1 and more, and -1 for a whole row")
     return "w8a16" if bits == 8 else method
+
+
+def _stated_group(stated: Mapping[str, Any], unsaid: int | None = None) -> object:
+    """Size of a group as it is written, which old AWQ checkpoints call ``q_group_size``."""
+    return stated.get("group_size", stated.get("q_group_size", unsaid))
 
 
 def _compressed(fields: Fields, stated: Mapping[str, Any]) -> str:
@@ -111,7 +116,7 @@ def scale_group(stated: Mapping[str, Any]) -> int:
     """Values that share a scale (count); ``ROW`` where a whole row shares one, 0 where it is not said."""
     groups = stated.get("config_groups")
     sections = groups.values() if isinstance(groups, Mapping) else ()
-    said = [stated.get("group_size", stated.get("q_group_size"))]
+    said = [_stated_group(stated)]
     said += (_section(group, "weights").get("group_size") for group in sections)
     sizes = [size for size in said if isinstance(size, int) and not isinstance(size, bool)]
     return next((size if size > 0 else ROW for size in sizes if size), 0)

@@ -50,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     else:
-        print("\n".join([*(one.said for one in found), *([stage] if (stage := diverges(found)) else [])]))
+        print("\n".join(one.said for one in found))
+        if stage := diverges(found):
+            print(stage)
     return EXITS[worst(found)]
 
 

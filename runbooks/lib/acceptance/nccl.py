@@ -70,7 +70,7 @@ def _wanted(run: NcclRun, one: Try, floor: Floor | None) -> float | None:
     if len(one.hosts) <= 1:
         return floor.one_host_gb_s if is_reduced else None
     # A send has one NIC to go by, and so has each of several jobs beside each other with one rank on a host.
-    nics = 1 if run.test.startswith("sendrecv_perf") else one.nics
+    nics = 1 if run.is_send else one.nics
     if nics < floor.gpus or run.is_ring:
         return floor.wire_gb_s(nics)
     return floor.hosts_gb_s if is_reduced else None
@@ -133,7 +133,7 @@ def _paths(run: NcclRun, best: Try, floor: Floor, fabric: str) -> Iterator[Cause
         yield Cause("NICs have other names on other hosts", said, "name them alike by udev (nccl#1277)")
     used = {channel.device for channel in run.channels if channel.net == "IB"}
     # Of a chain of sends only the link between two hosts leaves a host.
-    meant = min(floor.rails, best.jobs) if run.test.startswith("sendrecv_perf") else floor.rails
+    meant = min(floor.rails, best.jobs) if run.is_send else floor.rails
     if used and len(used) < meant and not any(len(names) < ports for names in run.hcas.values()):
         name = "one rail" if len(used) == 1 else "rails are missing"
         yield Cause(name, f"{len(used)} of {meant} NICs carry traffic", "see NCCL_CROSS_NIC and the topology")

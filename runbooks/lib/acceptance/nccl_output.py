@@ -92,6 +92,11 @@ class NcclRun:
     is_ring: bool
     """Whether rings were asked for."""
 
+    @property
+    def is_send(self) -> bool:
+        """Whether each rank sends to the next one and nothing is gathered."""
+        return self.test.startswith("sendrecv_perf")
+
 
 def parse(text: str) -> NcclRun:
     """Read an output, with or without the tags that launchers put before lines."""

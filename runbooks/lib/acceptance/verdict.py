@@ -84,15 +84,12 @@ def diverges(verdicts: Iterable[Verdict]) -> str | None:
         stage = next((place for place, (begins, _) in enumerate(STAGES) if re.match(begins, verdict.test)), None)
         if stage is not None:
             outcomes.setdefault(stage, set()).add(verdict.outcome)
-    first = min((stage for stage, found in outcomes.items() if Outcome.FAIL in found), default=None)
-    good = [
-        stage for stage, found in outcomes.items() if first is not None and stage < first and found == {Outcome.PASS}
-    ]
-    if first is None or not good:
+    failed = [stage for stage, found in outcomes.items() if Outcome.FAIL in found]
+    if not failed:
         return None
-    return (
-        f"first to fail: {STAGES[first][1]}; right before that: {', '.join(STAGES[stage][1] for stage in sorted(good))}"
-    )
+    first = min(failed)
+    good = [STAGES[stage][1] for stage in range(first) if outcomes.get(stage) == {Outcome.PASS}]
+    return f"first to fail: {STAGES[first][1]}; right before that: {', '.join(good)}" if good else None
 
 
 def judged(value: float, floor: float | None, *, most: bool = False) -> Outcome:
