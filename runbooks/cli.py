@@ -27,6 +27,7 @@ ELSEWHERE = {
     "accept": ("runbooks.lib.acceptance.command", "judge what acceptance tests of a host printed"),
     "cables": ("runbooks.lib.fabric.command", "hold the cables of an InfiniBand fabric against the hosts of a stack"),
     "drill": ("runbooks.lib.drill.command", "make a fault on purpose and see what must hold"),
+    "prune": ("runbooks.engine.prune", "remove the records of old runs that left nothing behind"),
     "traffic": ("runbooks.lib.traffic.command", "send requests and judge every answer"),
     "receive": ("runbooks.lib.receiver", "answer alerts with the plan of their runbook, never acting"),
 }

@@ -47,7 +47,8 @@ def folders(runs: Path) -> list[Path]:
     """List folders of run records, newest first; a run's id begins with its time."""
     if not runs.exists():
         return []
-    return sorted((path for path in runs.iterdir() if (path / journal.FILE).exists()), reverse=True)
+    # A name that begins with a dot is being removed.
+    return sorted((path for path in runs.glob("[!.]*") if (path / journal.FILE).exists()), reverse=True)
 
 
 def find(runs: Path, name: str) -> Path:

@@ -14,11 +14,15 @@ from typing import Any
 import httpx
 import openai
 import pytest
+import yaml
 
-from lab import env, keys, paths
+from lab import env, keys, paths, stack_file
 from lab.cluster import registry
 from lab.cluster.lab import Lab, remembered, this_clone
 from lab.cluster.status import Row, status
+
+Change = Callable[[dict[str, Any]], None]
+"""A change of the stack's sections, in place."""
 
 ECHO = Path(__file__).with_name("echo.yaml")
 """The pods that the tests talk to."""
@@ -88,6 +92,31 @@ def echo_pods(lab: Lab) -> Iterator[set[str]]:
         yield {pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]}
     finally:
         kubectl(lab, "delete", "--ignore-not-found", "--timeout=90s", f"--filename={ECHO}")
+
+
+@contextmanager
+def changed_stack(folder: Path, always: Change = lambda spec: None) -> Iterator[Callable[[Change], None]]:
+    """Bring up the lab's stack with changes in it, one set after the other; at the end, as it is written.
+
+    Args:
+        folder: where the changed stack file lies; Pulumi does not mind, relative paths in it start at the clone.
+        always: what is changed every time.
+    """
+    file = folder / "Pulumi.lab.yaml"
+
+    def bring_up(change: Change) -> None:
+        content = yaml.safe_load(stack_file.path().read_text())
+        sections = {name.removeprefix("railwright:"): value for name, value in content["config"].items()}
+        always(sections)
+        change(sections)
+        file.write_text(yaml.safe_dump(content, sort_keys=False))
+        pulumi("up", "--yes", "--skip-preview", "--stack=lab", f"--config-file={file}")
+
+    try:
+        yield bring_up
+    finally:
+        pulumi("up", "--yes", "--skip-preview", "--stack=lab")
+        pulumi("preview", "--stack=lab", "--expect-no-changes")
 
 
 def rows() -> dict[str, Row]:

@@ -8,11 +8,9 @@ from typing import Any
 
 import openai
 import pytest
-import yaml
 
-from lab import stack_file
 from lab.cluster.lab import Lab
-from tests.lab.living_lab import client, eventually, get, pulumi, serving_lab
+from tests.lab.living_lab import Change, changed_stack, client, eventually, get, serving_lab
 from tests.lab.traffic import Traffic, stream_to_the_end, streaming
 
 LEAST = 20
@@ -21,7 +19,6 @@ LEAST = 20
 LONG = 1500
 """Length of answers (tokens) that are open for seconds, so that some are when the gateway's pods change."""
 
-Change = Callable[[dict[str, Any]], None]
 Apply = Callable[[Change], None]
 
 
@@ -33,22 +30,14 @@ def lab() -> Lab:
 @pytest.fixture(scope="module")
 def apply(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apply]:
     """Bring up the stack file with one change in it; at the end, as it is written."""
-    # Where the file lies does not matter to Pulumi; relative paths in it start at the clone.
-    changed = tmp_path_factory.mktemp("stack") / "Pulumi.lab.yaml"
 
-    def bring_up(change: Change) -> None:
-        content = yaml.safe_load(stack_file.path().read_text())
-        sections = {name.removeprefix("railwright:"): value for name, value in content["config"].items()}
-        # One of each is the harder case: nobody else answers meanwhile. Drills roll several under load.
-        sections["gateway"]["replicas"] = sections["models"]["tiny"]["replicas"] = 1
-        change(sections)
-        changed.write_text(yaml.safe_dump(content, sort_keys=False))
-        pulumi("up", "--yes", "--skip-preview", "--stack=lab", f"--config-file={changed}")
+    def one_of_each(spec: dict[str, Any]) -> None:
+        # The harder case: nobody else answers meanwhile. Drills roll several under load.
+        spec["gateway"]["replicas"] = spec["models"]["tiny"]["replicas"] = 1
 
-    bring_up(lambda spec: None)
-    yield bring_up
-    pulumi("up", "--yes", "--skip-preview", "--stack=lab")
-    pulumi("preview", "--stack=lab", "--expect-no-changes")
+    with changed_stack(tmp_path_factory.mktemp("stack"), one_of_each) as bring_up:
+        bring_up(lambda spec: None)
+        yield bring_up
 
 
 def assert_no_loss(traffic: Traffic) -> None:
