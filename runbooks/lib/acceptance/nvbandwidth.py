@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from infra.catalog.acceptance import EVEN_SHARE, Floor
 from infra.errors import Unknown
 from infra.plan.hosts import Outcome
-from runbooks.lib.acceptance.verdict import Cause, Sign, Verdict, judged, signs
+from runbooks.lib.acceptance.verdict import NO_FIGURE, Cause, Sign, Verdict, judged, signs
 
 SIGNS = (
     Sign(r"system not yet initialized|CUDA_ERROR_SYSTEM_NOT_READY", "the NVLink fabric is not up",
@@ -98,7 +98,7 @@ def _judged(table: Table, floor: Floor | None) -> Verdict:
     found = f"{worst:.1f} GB/s at GPU {slowest}"
     unlike = _unlike(table)
     outcome = Outcome.FAIL if unlike else judged(worst, least)
-    wanted = f"at least {least:g} GB/s" if least else "a figure for this board, which nobody has"
+    wanted = f"at least {least:g} GB/s" if least else NO_FIGURE
     return Verdict(test, outcome, found, wanted, tuple(_causes(table, unlike)) if outcome is Outcome.FAIL else ())
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from infra.catalog.acceptance import HALF, Floor
 from infra.plan.hosts import Outcome
 from infra.units import MIB
-from runbooks.lib.acceptance.verdict import Cause, Sign, Verdict, judged, signs
+from runbooks.lib.acceptance.verdict import NO_FIGURE, Cause, Sign, Verdict, judged, signs
 
 SIGNS = (
     Sign(r"Couldn't allocate MR|[Ff]ailed to create MR|ibv_reg_(?:dmabuf_)?mr failed", "memory cannot be registered",
@@ -91,15 +91,16 @@ def _judged(one: Measured, floor: Floor | None, fabric: str) -> Verdict:
         most = floor.write_us if floor else None
         outcome = judged(one.us or 0.0, most, most=True)
         late = (_LATE,) if outcome is Outcome.FAIL else ()
-        return Verdict(test, outcome, f"{one.us:.2f} µs", f"at most {most:g} µs" if most else _NOBODY, late)
+        return Verdict(test, outcome, f"{one.us:.2f} µs", f"at most {most:g} µs" if most else NO_FIGURE, late)
     ways = 2 if "Bidirectional" in one.test else 1
     least = floor.port_floor_gbit(fabric) * ways if floor else None
     outcome = judged(one.gbit, least)
     causes = tuple(_slow(one, one.gbit / least)) if least and outcome is Outcome.FAIL else ()
-    return Verdict(test, outcome, f"{one.gbit:.1f} Gbit/s", f"at least {least:g} Gbit/s" if least else _NOBODY, causes)
+    return Verdict(
+        test, outcome, f"{one.gbit:.1f} Gbit/s", f"at least {least:g} Gbit/s" if least else NO_FIGURE, causes
+    )
 
 
-_NOBODY = "a figure for this board, which nobody has"
 _LATE = Cause(
     "replies are late", "mean latency", "see C-states and governor (role cpu), hops between the hosts, and load"
 )

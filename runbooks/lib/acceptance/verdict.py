@@ -22,6 +22,9 @@ STAGES = (
 )
 """Start of a test's name → what it measures that the ones before it do not, nearest to the GPU first."""
 
+NO_FIGURE = "a figure for this test and board, which nobody has"
+"""What would have been wanted of a test that there is no threshold for; it is told and not judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
