@@ -12,7 +12,7 @@ from infra.config.base import Frozen, Labels
 from infra.config.capacity import Supply
 from infra.config.machines import Machine
 
-BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "lab-host"]
+BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "nvl72-gb200", "nvl72-gb300", "lab-host"]
 
 
 class Pool(Frozen):

@@ -19,6 +19,7 @@ from infra.plan.facts import GatewayPlan, ModelPlan, Plan, PoolPlan, Refusal
 from infra.plan.goals import notes as goal_notes
 from infra.plan.images import with_digest
 from infra.plan.models import plan_models
+from infra.plan.needs import needs
 from infra.plan.observability import observe
 from infra.plan.ownership import ownership_of
 from infra.plan.refusals import capacity, clouds, fit, formats, lifecycle, monitoring, ownership, shapes, wiring
@@ -41,7 +42,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
     refusals += ownership.check(stack)
     refusals += clouds.check(stack)
     for pool in pools.values():
-        refusals += capacity.check(pool)
+        refusals += capacity.check(pool, stack.cluster.region)
     refusals += _lab_boards(pools.values(), target)
     for model in models:
         refusals += list(shapes.check(model)) or list(fit.check_memory(model))
@@ -54,8 +55,11 @@ def build(spec: Spec, stack: Stack) -> Plan:
         cluster=stack.cluster.name,
         target=target,
         ownership=ownership_of(stack),
-        aws=stack.cluster.aws,
-        gcp=stack.cluster.gcp,
+        region=stack.cluster.region,
+        kubernetes=stack.cluster.kubernetes,
+        protected=stack.cluster.protected,
+        cloud=stack.cluster.cloud,
+        needs=needs(stack, pools.values()),
         pools=tuple(pools.values()),
         models=models,
         gateway=gateway,

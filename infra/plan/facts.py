@@ -13,7 +13,7 @@ from infra.catalog.ownership import Ownership
 from infra.catalog.prices import Price
 from infra.catalog.shapes import Shape
 from infra.catalog.targets import TargetFacts
-from infra.config.clouds import Aws, Gcp
+from infra.config.clouds import Cloud
 from infra.config.evidence import Evidence
 from infra.config.gateway import Gateway
 from infra.config.keys import Key
@@ -32,6 +32,7 @@ from infra.plan.startup import Startup
 
 if TYPE_CHECKING:
     from infra.plan.choice import Choice
+    from infra.plan.needs import Need
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +245,16 @@ class Plan:
     target: TargetFacts
     ownership: Ownership
     """Who has put driver and toolkit on hosts with GPUs."""
-    aws: Aws | None
-    """The EKS cluster that pools go into."""
-    gcp: Gcp | None
-    """The GKE cluster that pools go into."""
+    region: str
+    """Where the hosts stand."""
+    kubernetes: str
+    """Minor version of the API server, such as ``1.36``."""
+    protected: bool
+    """Whether nothing may take the cluster down in passing."""
+    cloud: Cloud | None
+    """Where pools of the target's cloud go; None on a target that is on none."""
+    needs: tuple[Need, ...]
+    """What the cloud's account must have before."""
     pools: tuple[PoolPlan, ...]
     models: tuple[ModelPlan, ...]
     gateway: GatewayPlan

@@ -29,7 +29,7 @@ def host_labels(plan: PoolPlan) -> dict[str, str]:
         "railwright.dev/board": board.name,
         "railwright.dev/fabric": plan.pool.fabric,
         "kubernetes.io/os": "linux",
-        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/arch": board.arch,
     }
     if gpu is None:
         return labels
