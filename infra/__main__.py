@@ -6,13 +6,13 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from infra.components.gateway import GatewayArgs, GatewayService
-from infra.components.gpu_pool import GpuPool, GpuPoolArgs
+from infra.components.gpu_pool import GpuPoolArgs
+from infra.components.ground import ground
 from infra.components.model_service import ModelService, ModelServiceArgs
-from infra.components.objects import create
 from infra.components.observability import Observability, ObservabilityArgs
 from infra.config.load import from_pulumi, kubeconfig_path, pulumi_config
 from infra.plan.build import accepted
-from infra.plan.manifests.cluster import callers, namespaces
+from infra.plan.manifests.cluster import callers, shared
 from infra.plan.outputs import outputs
 from infra.targets.choice import target_of
 
@@ -22,12 +22,12 @@ def main() -> None:
     plan = accepted(spec := from_pulumi(pulumi.get_stack(), pulumi_config()))
     target, path = target_of(plan), str(kubeconfig_path(spec))
     opts = pulumi.ResourceOptions(provider=k8s.Provider("cluster", kubeconfig=path, cluster_identifier=plan.cluster))
-    once = {**namespaces(plan), **target.cluster_objects(plan)}
-    base: list[pulumi.Resource] = [create(name, manifest, opts) for name, manifest in once.items()]
-    for pool in plan.pools:
-        parts = (target.pool_resources(plan, pool), target.pool_objects(pool), target.host_patches(pool))
-        base.append(GpuPool(f"pool-{pool.name}", GpuPoolArgs(pool, *parts), opts))
-    ready = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=base))
+    once = {**shared(plan), **target.cluster_objects(plan)}
+    pools = [
+        GpuPoolArgs(pool, target.pool_resources(plan, pool), target.pool_objects(pool), target.host_patches(pool))
+        for pool in plan.pools
+    ]
+    ready = ground(plan, once, pools, opts)
     for model in plan.models:
         ModelService(f"model-{model.name}", ModelServiceArgs(model, callers(plan)), ready)
     GatewayService("gateway", GatewayArgs(plan, spec.key_values), ready)

@@ -10,8 +10,10 @@ from pydantic import Field, SecretStr
 
 from infra.catalog.architecture import Architecture
 from infra.config.base import Frozen, Name
+from infra.config.charts import ChartName, ChartSource
 from infra.config.cluster import Cluster
 from infra.config.evidence import Evidence
+from infra.config.fabric import FabricConfig
 from infra.config.gateway import Gateway
 from infra.config.images import Images
 from infra.config.keys import Key
@@ -20,6 +22,7 @@ from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import BoardName, Pool
 from infra.config.prices import BoardPrice
+from infra.config.scheduling import Scheduling
 from infra.errors import Unknown
 
 
@@ -32,6 +35,9 @@ class Stack(Frozen):
     gateway: Gateway
     keys: dict[Name, Key] = Field(default={})
     images: Images = Images()
+    scheduling: Scheduling = Scheduling()
+    charts: dict[ChartName, ChartSource] = Field(default={})
+    fabric: FabricConfig = FabricConfig()
     observability: Observability | None = None
     prices: dict[BoardName, BoardPrice] = Field(default={})
 

@@ -3,31 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.boards import Board
 from infra.catalog.engines import Engine
+from infra.catalog.fabrics import Access
 from infra.catalog.ownership import Ownership
 from infra.catalog.prices import Price
 from infra.catalog.shapes import Shape
 from infra.catalog.targets import TargetFacts
 from infra.config.clouds import Aws, Gcp
 from infra.config.evidence import Evidence
+from infra.config.fabric import FabricConfig
 from infra.config.gateway import Gateway
 from infra.config.keys import Key
 from infra.config.machines import Machine
 from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import Pool
+from infra.config.scheduling import Scheduling
+from infra.plan.charts import Chart
 from infra.plan.cost import Cost
+from infra.plan.fabric.access import resources_of
 from infra.plan.formats import Format
 from infra.plan.layout import Layout
 from infra.plan.lifecycle import Rollover, Shutdown
 from infra.plan.memory import Memory
 from infra.plan.placement import Placement
+from infra.plan.pod_memory import PodMemory
 from infra.plan.speed import Speed
+from infra.plan.standing import Standing
 from infra.plan.startup import Startup
 
 if TYPE_CHECKING:
@@ -69,6 +76,12 @@ class PoolPlan:
     """None: nobody says what it costs."""
     machines: tuple[Machine, ...] = ()
     """Its hosts by name; empty where the spec does not name them."""
+    access: Access | None = None
+    """How pods get at its fabric; None without one, or when nobody knows a way."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Image of each program that its fabric needs on hosts or in pods, as far as the spec names it."""
+    plugins_exist: bool = False
+    """Whether those on hosts are there already."""
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -96,29 +109,33 @@ class PoolPlan:
         return self.ownership.runtime_class if self.board.gpu else ""
 
     @property
+    def rails(self) -> int:
+        """Network devices of the fabric on one host (count); a NIC of two ports is two."""
+        if self.shape:
+            return self.shape.rails
+        return (len(self.machines[0].rails) if self.machines else 0) or self.board.rails
+
+    @property
+    def missing_parts(self) -> list[str]:
+        """Programs that its fabric needs and nobody brings."""
+        needed = self.access.parts if self.access else ()
+        there = self.access.host_parts if self.access and self.plugins_exist else ()
+        return [part for part in needed if part not in self.parts and part not in there]
+
+    @property
+    def rdma_resources(self) -> Mapping[str, int]:
+        """Extended resources of the fabric on one host, with their amounts; empty where pods get it in another way."""
+        return resources_of(self)
+
+    @property
     def rdma_devices(self) -> int:
         """RDMA devices that pods may ask of one host (count); 0 where they get the fabric in another way."""
-        if self.pool.fabric == "none" or not self.rdma_resource:
-            return 0
-        return self.shape.rdma_requested if self.shape else self.board.rails
+        return sum(self.rdma_resources.values())
 
     @property
     def rdma_resource(self) -> str:
-        """Extended resource of one of them; empty where there is none."""
-        return self.shape.rdma_resource if self.shape else self.target.rdma_resource
-
-
-@dataclass(frozen=True, slots=True)
-class PodMemory:
-    """Host memory of one pod (bytes)."""
-
-    staged: int
-    """Weights on their way through host memory."""
-    shm: int
-    """``/dev/shm``; it counts against the limit."""
-    runtime: int
-    """Interpreter, engine processes, and on a CPU the cache too."""
-    limit: int
+        """Extended resource of one of them, the first rail's where each has its own; empty where there is none."""
+        return next(iter(self.rdma_resources), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +172,7 @@ class ModelPlan:
     startup: Startup
     shutdown: Shutdown
     rollover: Rollover
+    standing: Standing
     speed: Speed | None = None
     """Of one replica at the goal's load; None without a goal, or when it cannot be told."""
     cost: Cost | None = None
@@ -248,6 +266,8 @@ class Plan:
     """The EKS cluster that pools go into."""
     gcp: Gcp | None
     """The GKE cluster that pools go into."""
+    fabric: FabricConfig
+    """What serves the fabrics of all pools."""
     pools: tuple[PoolPlan, ...]
     models: tuple[ModelPlan, ...]
     gateway: GatewayPlan
@@ -255,8 +275,11 @@ class Plan:
     """None: nothing watches this stack."""
     ssh_config: str
     """Path of the ssh configuration that names the hosts, relative to the clone; empty: the user's own."""
+    scheduling: Scheduling
     refusals: tuple[Refusal, ...]
     notes: tuple[str, ...]
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    """Every chart that can be installed, by name; ``infra.plan.charts.chart_of`` looks it up."""
 
     @property
     def served(self) -> list[str]:

@@ -15,7 +15,8 @@ from infra.config.models import Model
 from infra.config.stack import Spec, Stack
 from infra.errors import ConfigError, Unknown
 from infra.plan.architectures import architecture_of
-from infra.plan.facts import ModelPlan, PodMemory, PoolPlan, Refusal
+from infra.plan.fabric.access import room
+from infra.plan.facts import ModelPlan, PoolPlan, Refusal
 from infra.plan.formats import format_of, scores
 from infra.plan.goals import priced
 from infra.plan.images import with_digest
@@ -23,8 +24,10 @@ from infra.plan.layout import Layout, problems
 from infra.plan.lifecycle import rollover, shutdown
 from infra.plan.limits import Limits
 from infra.plan.memory.budget import HOST_RUNTIME_BYTES
-from infra.plan.placement import POD_CPU_SHARE, Placement, place
+from infra.plan.placement import POD_CPU_SHARE, Placement, Want, place
+from infra.plan.pod_memory import PodMemory
 from infra.plan.sized import layout_of, sized, version_of
+from infra.plan.standing import Standing, standing
 from infra.plan.startup import startup, stored_bytes
 from infra.units import GIB
 
@@ -63,7 +66,8 @@ def plan_models(spec: Spec, stack: Stack, pools: Mapping[str, PoolPlan]) -> tupl
             refusals += found
     places = _places(ready, pools)
     longest = round(stack.gateway.longest_answer.total_seconds())
-    plans = (_plan(spec, one, places[one.name], longest) for one in ready)
+    stands = {one.name: standing(one.name, one.model, one.pool.pool, stack.keys, stack.scheduling) for one in ready}
+    plans = (_plan(spec, one, places[one.name], stands[one.name], longest) for one in ready)
     return tuple(priced(plan, spec.evidence.get(plan.name, ())) for plan in plans), refusals
 
 
@@ -112,12 +116,12 @@ def _too_old(key: str, model: Model) -> list[Refusal]:
 def _places(ready: list[_Sized], pools: Mapping[str, PoolPlan]) -> dict[str, Placement]:
     places: dict[str, Placement] = {}
     for pool in pools.values():
-        wanted = {one.name: (one.model.replicas, _per_host(one)) for one in ready if one.pool is pool}
+        wanted = {one.name: Want(one.model.replicas, _per_host(one)) for one in ready if one.pool is pool}
         places |= place(pool.pool, wanted, shared=pool.board.gpu is None)
     return places
 
 
-def _plan(spec: Spec, one: _Sized, placement: Placement, longest: int) -> ModelPlan:
+def _plan(spec: Spec, one: _Sized, placement: Placement, stands: Standing, longest: int) -> ModelPlan:
     model, board, limits = one.model, one.pool.board, one.limits
     form = format_of(model, one.architecture)
     return ModelPlan(
@@ -146,6 +150,7 @@ def _plan(spec: Spec, one: _Sized, placement: Placement, longest: int) -> ModelP
         ),
         shutdown=shutdown(model, one.engine, one.pool.target, longest),
         rollover=rollover(model, placement),
+        standing=stands,
     )  # fmt: skip
 
 
@@ -177,7 +182,7 @@ def _per_host(one: _Sized) -> int:
     if model.cpus:
         rooms.append(int(board.cpus * POD_CPU_SHARE / model.cpus))
     if model.rdma_devices:
-        rooms.append(one.pool.rdma_devices // model.rdma_devices)
+        rooms.append(room(one.pool, model.rdma_devices))
     return min(rooms)
 
 

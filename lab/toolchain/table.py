@@ -32,11 +32,11 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile:
-    """A file that is taken out of a Go module as it is.
+    """A file, or a folder with all in it, that is taken out of a Go module as it is.
 
     Args:
         module: path of the module, one of the tool's requirements.
-        source: the file inside the module.
+        source: the file or folder inside the module.
         target: where it goes, from the folder it is wanted in.
     """
 
@@ -60,6 +60,7 @@ class Tool:
         may_be_installed: whether one on PATH may serve; false where the name means something else there.
         embedded: files of modules that the build embeds.
         shipped: files of modules that are installed beside the programs.
+        on_request: whether it is built only where it is named; `lab up` needs it for nothing.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Tool:
     may_be_installed: bool = False
     embedded: tuple[ModuleFile, ...] = ()
     shipped: tuple[ModuleFile, ...] = ()
+    on_request: bool = False
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -232,6 +234,20 @@ TOOLS = (
         version="1.12.1",
         binaries=(Binary("node_exporter", "github.com/prometheus/node_exporter"),),
         stamps=((_COMMON_VERSION, "1.12.1"),),
+    ),
+    Tool(
+        name="kubeconform",
+        version="0.8.0",
+        binaries=(Binary("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", ask=("-v",)),),
+        stamps=(("main.version", "v0.8.0"),),
+        on_request=True,
+    ),
+    Tool(
+        name="kube-score",
+        version="1.20.0",
+        binaries=(Binary("kube-score", "github.com/zegl/kube-score/cmd/kube-score", ask=("version",)),),
+        stamps=(("main.version", "1.20.0"),),
+        on_request=True,
     ),
 )
 """All tools, in the order in which they are built. The two that start share no package: runc is built with cgo, so that

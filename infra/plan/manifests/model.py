@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from math import ceil
 
 from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment
+from infra.plan.fabric.pod import DAEMON_FOLDERS, PodFabric, daemon, pod_fabric
 from infra.plan.facts import ModelPlan
-from infra.plan.labels import GPU_TAINT, LEAF_LABEL, POOL_LABEL
-from infra.plan.manifests.base import Manifest, manifest
+from infra.plan.manifests.base import PART_OF, Manifest, manifest
+from infra.plan.manifests.scheduling import constraints, queue_annotations, queue_labels
 from infra.units import GIB, MIB
 
 NAMESPACE = "models"
@@ -27,7 +28,7 @@ no replicas yet, which Pulumi takes for ready. Source: pulumi-kubernetes 4.25, a
 
 def labels(plan: ModelPlan) -> dict[str, str]:
     """Labels that select the pods of a model."""
-    return {"app.kubernetes.io/name": plan.name, "app.kubernetes.io/part-of": "railwright"}
+    return {"app.kubernetes.io/name": plan.name, **PART_OF}
 
 
 def objects(plan: ModelPlan, callers: Sequence[str]) -> dict[str, Manifest]:
@@ -48,7 +49,8 @@ def objects(plan: ModelPlan, callers: Sequence[str]) -> dict[str, Manifest]:
 
 
 def _deployment(plan: ModelPlan) -> Manifest:
-    template = {"metadata": {"labels": labels(plan), "annotations": _annotations(plan)}, "spec": _pod(plan)}
+    notes = _annotations(plan) | queue_annotations(plan)
+    template = {"metadata": {"labels": labels(plan), "annotations": notes}, "spec": _pod(plan)}
     spec = {
         "replicas": plan.model.replicas,
         "revisionHistoryLimit": REVISIONS,
@@ -62,7 +64,8 @@ def _deployment(plan: ModelPlan) -> Manifest:
     }
     # Pulumi waits as long as Kubernetes does; its own default of ten minutes is shorter than a large model's start.
     wait = {"pulumi.com/timeoutSeconds": str(plan.startup.progress_deadline * plan.model.replicas)}
-    return manifest("apps/v1", "Deployment", plan.name, NAMESPACE, annotations=wait, spec=spec)
+    queue = queue_labels(plan)
+    return manifest("apps/v1", "Deployment", plan.name, NAMESPACE, annotations=wait, labels=queue, spec=spec)
 
 
 def _service(plan: ModelPlan) -> Manifest:
@@ -106,7 +109,12 @@ def _annotations(plan: ModelPlan) -> dict[str, str]:
         notes |= _formats(plan)
     if plan.model.trust_remote_code:
         notes["railwright.dev/trust-remote-code-reason"] = plan.model.trust_remote_code
-    return notes
+    return {**notes, **_fabric(plan).annotations}
+
+
+def _fabric(plan: ModelPlan) -> PodFabric:
+    """A replica's share of the fabric; nothing for a model that stays on one host."""
+    return pod_fabric(plan.pool, plan.model.rdma_devices)
 
 
 def _formats(plan: ModelPlan) -> dict[str, str]:
@@ -128,7 +136,7 @@ def _pod(plan: ModelPlan) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": plan.shutdown.grace,
-        "nodeSelector": {POOL_LABEL: plan.pool.name, **plan.model.node_labels},
+        **constraints(plan, labels(plan)),
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": USER_ID,
@@ -137,34 +145,21 @@ def _pod(plan: ModelPlan) -> Manifest:
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "topologySpreadConstraints": [_spread("kubernetes.io/hostname", plan)],
         "containers": [_container(plan)],
         "volumes": _volumes(plan),
     }
-    if plan.pool.board.gpu:
-        pod["tolerations"] = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
-        pod["topologySpreadConstraints"].append(_spread(LEAF_LABEL, plan))
     if runtime_class := plan.model.runtime_class or plan.pool.runtime_class:
         pod["runtimeClassName"] = runtime_class
+    if (fabric := _fabric(plan)).daemon:
+        pod["initContainers"] = [daemon(fabric)]
     return pod
-
-
-def _spread(key: str, plan: ModelPlan) -> Manifest:
-    return {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": labels(plan)},
-        # Each rollout is spread by itself; pods on their way out must not count.
-        "matchLabelKeys": ["pod-template-hash"],
-    }
 
 
 def _container(plan: ModelPlan) -> Manifest:
     ready = {"httpGet": {"path": plan.engine.ready_path, "port": "http"}}
     capabilities: Manifest = {"drop": ["ALL"]}
-    if plan.model.rdma_devices:
-        capabilities["add"] = ["IPC_LOCK"]
+    if rights := _fabric(plan).capabilities:
+        capabilities["add"] = list(rights)
     return {
         "name": plan.model.engine,
         "image": plan.image,
@@ -204,8 +199,9 @@ def _resources(plan: ModelPlan) -> Manifest:
     devices: dict[str, str] = {}
     if plan.pool.board.gpu:
         devices["nvidia.com/gpu"] = str(plan.layout.gpus)
-    if plan.model.rdma_devices:
-        devices[plan.pool.rdma_resource] = str(plan.model.rdma_devices)
+    devices |= _fabric(plan).resources
+    if pages := _fabric(plan).huge_pages_mib:
+        devices["hugepages-2Mi"] = f"{pages}Mi"
     memory = f"{plan.pod_memory.limit // MIB}Mi"
     requests = {"cpu": f"{round(plan.cpus * 1000)}m", "memory": memory, "ephemeral-storage": "1Gi", **devices}
     return {"requests": requests, "limits": {"memory": memory, **devices}}
@@ -223,7 +219,8 @@ def _mounts(plan: ModelPlan) -> list[Manifest]:
         mounts[1] |= {"name": "weights", "subPath": f"compile/{cache_key(plan)}"}
     if engine := plan.model.engine_mount:
         mounts.append({"name": "engine", "mountPath": engine.mount_path, "readOnly": True})
-    return mounts
+    folders = _fabric(plan).folders
+    return mounts + [{"name": each.name, "mountPath": each.mount, "readOnly": each.read_only} for each in folders]
 
 
 def _volumes(plan: ModelPlan) -> list[Manifest]:
@@ -238,7 +235,9 @@ def _volumes(plan: ModelPlan) -> list[Manifest]:
         volumes += [{"name": "weights", "hostPath": {"path": plan.weights_path}}, {"name": "cache", "emptyDir": {}}]
     if plan.engine_path:
         volumes.append({"name": "engine", "hostPath": {"path": plan.engine_path}})
-    return volumes
+    fabric = _fabric(plan)
+    folders = (*fabric.folders, *(DAEMON_FOLDERS if fabric.daemon else ()))
+    return volumes + [{"name": each.name, "hostPath": {"path": each.path}} for each in folders]
 
 
 def cache_key(plan: ModelPlan) -> str:
