@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.boards import Board
+from infra.catalog.configs.formats import plain_form
 from infra.catalog.engines import Engine
 from infra.catalog.quantisations import quantisation
 from infra.config.models import Model
@@ -53,8 +54,9 @@ class Startup:
 
 def stored_bytes(architecture: Architecture) -> int:
     """Size of the checkpoint as it lies on disk, in the format it was published in (bytes)."""
-    form = quantisation(architecture.quantisation or "bf16")
-    return sum(stage_weights(architecture, Layout(), form, drafter=False))
+    form = quantisation(architecture.quantisation or plain_form(architecture.stored_dtype))
+    stored = replace(architecture, dtype=architecture.stored_dtype)
+    return sum(stage_weights(stored, Layout(), form, drafter=False))
 
 
 def startup(model: Model, *, stored: int, rank_bytes: int, board: Board, engine: Engine, seqs: int) -> Startup:

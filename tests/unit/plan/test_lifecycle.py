@@ -6,6 +6,11 @@ from typing import Any
 
 import pytest
 
+from infra.catalog.quantisations import quantisation
+from infra.plan.layout import Layout
+from infra.plan.memory.weights import stage_weights
+from infra.plan.startup import stored_bytes
+from tests.unit.catalog.config_samples import LLAMA, sample
 from tests.unit.plan.specs import LAB, model_of, plan_of
 
 M = "models/chat"
@@ -85,3 +90,13 @@ def test_the_gateway_outlives_its_own_drain() -> None:
     """10 s before the door closes, 10 min of drain, Envoy's own end, and 5 s over."""
     gateway = plan_of().gateway
     assert gateway.grace == 10 + 600 + gateway.teardown + 5
+
+
+@pytest.mark.parametrize("key", ["dtype", "torch_dtype"])
+@pytest.mark.parametrize(("stored", "factor"), [("float32", 2), ("float16", 1)])
+def test_float32_weights_were_read_at_two_bytes_a_value(key: str, stored: str, factor: int) -> None:
+    """Half of the time to read them was left out; in memory they take two bytes all the same."""
+    usual, one = sample(LLAMA), sample(LLAMA, **{key: stored})
+    assert stored_bytes(one) == factor * stored_bytes(usual)
+    in_memory = [stage_weights(each, Layout(), quantisation("bf16"), drafter=False) for each in (usual, one)]
+    assert in_memory[0] == in_memory[1]
