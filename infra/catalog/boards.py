@@ -29,6 +29,8 @@ class Board:
     pci_device: str
     """``10de:`` device id of the GPU, empty without GPUs."""
     source: str
+    arch: str = "amd64"
+    """Architecture of its CPUs, as Kubernetes calls it."""
 
 
 BOARDS = {
@@ -42,8 +44,15 @@ BOARDS = {
               "DGX H200 user guide (2x Xeon 8480C, 2 TB, 8x ConnectX-7, 8x 3.84 TB NVMe)"),
         Board("hgx-h100", GPUS["h100"], 8, 8, 400, 224, 2_000, 28_000, "2330",
               "DGX H100 user guide (2x Xeon 8480C, 2 TB, 8x ConnectX-7, 8x 3.84 TB NVMe)"),
+        Board("nvl72-gb200", GPUS["gb200"], 4, 4, 400, 144, 900, 14_000, "2941",
+              "DGX GB200 user guide: a tray of two GB200 superchips (2x Grace, 960 GB, 4x ConnectX-7), 18 to a rack; "
+              "disk: the smallest that clouds give; device id from open-gpu-kernel-modules, from memory", "arm64"),
+        Board("nvl72-gb300", GPUS["gb300"], 4, 4, 800, 144, 900, 14_000, "31c2",
+              "DGX GB300 user guide: a tray of two GB300 superchips (2x Grace, 960 GB, 4x ConnectX-8), 18 to a rack; "
+              "disk: the smallest that clouds give; device id from open-gpu-kernel-modules, from memory", "arm64"),
         Board("lab-host", None, 0, 0, 0, 2, 16, 20, "",
               "the smallest machine that the embedded lab supports (README, First token)"),
     )
 }  # fmt: skip
-"""By name. CPUs count hyper-threads; memory is what the reference system ships, smaller hosts exist."""
+"""By name. Hosts of ``nvl72`` boards share the NVLink domain of their rack, of which one replica takes one host's part
+here. CPUs count hyper-threads; memory is what the reference system ships, smaller hosts exist."""

@@ -9,6 +9,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from infra.components import cloud
+from infra.components.ground import Footing
 from infra.components.objects import create
 from infra.plan.facts import PoolPlan
 from infra.plan.labels import host_labels, host_resources
@@ -27,6 +28,8 @@ class GpuPoolArgs:
     """Objects of the target for this pool: part → manifest."""
     patches: Mapping[str, Manifest]
     """Hosts that exist already and get labels and taints: host → fields."""
+    footing: Footing
+    """What its resources refer to and wait for."""
 
 
 class GpuPool(pulumi.ComponentResource):
@@ -35,7 +38,9 @@ class GpuPool(pulumi.ComponentResource):
     def __init__(self, name: str, args: GpuPoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("railwright:pools:GpuPool", name, {}, opts)
         child = pulumi.ResourceOptions(parent=self)
-        cloud.create(args.resources, child)
+        # Before the cluster is whole no host could join it.
+        after = pulumi.ResourceOptions(parent=self, depends_on=args.footing.after or None)
+        cloud.create(args.resources, after, dict(args.footing.made))
         for part, manifest in args.objects.items():
             create(f"{name}-{part}", manifest, child)
         for host, fields in args.patches.items():
@@ -50,4 +55,7 @@ def _provides(args: GpuPoolArgs) -> Manifest:
         return {}
     classes = [args.plan.runtime_class] if args.plan.runtime_class else []
     labels, resources = host_labels(args.plan), host_resources(args.plan)
+    if args.plan.missing_parts:
+        # Nobody registers the devices of its fabric.
+        resources = {name: amount for name, amount in resources.items() if name not in args.plan.rdma_resources}
     return {"provides": {"labels": labels, "resources": resources, "runtimeClasses": classes}}

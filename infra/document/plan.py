@@ -28,6 +28,19 @@ class PoolPart(Part):
     usd_per_hour: float | None
 
 
+class NeedPart(Part):
+    """One thing that the cloud's account must have before the stack can be made."""
+
+    kind: Literal["quota", "feature", "right"]
+    name: str
+    place: str
+    amount: int | None
+    """None where it is there or not."""
+    unit: str
+    for_whom: str
+    source: str
+
+
 class GatewayPart(Part):
     """The gateway."""
 
@@ -47,6 +60,7 @@ class PlanDocument(Part):
     """All that is refused; empty when the plan can be carried out."""
     notes: list[str]
     target: str | None
+    needs: list[NeedPart]
     pools: list[PoolPart]
     models: list[ModelPart]
     gateway: GatewayPart | None

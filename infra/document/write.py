@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from infra.document import model as parts
-from infra.document.plan import ChangePart, DiffDocument, GatewayPart, PlanDocument, PoolPart
+from infra.document.plan import ChangePart, DiffDocument, GatewayPart, NeedPart, PlanDocument, PoolPart
 from infra.plan.diff import Change, usd_per_hour
 from infra.plan.goals import SHORT_OF
 from infra.plan.layout import Layout
@@ -24,7 +24,15 @@ def stack_document(stack: str, plan: Plan | None, problems: Iterable[str]) -> Pl
     refused = list(problems)
     if plan is None:
         return PlanDocument(
-            stack=stack, problems=refused, notes=[], target=None, pools=[], models=[], gateway=None, usd_per_hour=None
+            stack=stack,
+            problems=refused,
+            notes=[],
+            target=None,
+            needs=[],
+            pools=[],
+            models=[],
+            gateway=None,
+            usd_per_hour=None,
         )
     gateway = plan.gateway
     return PlanDocument(
@@ -32,6 +40,7 @@ def stack_document(stack: str, plan: Plan | None, problems: Iterable[str]) -> Pl
         problems=refused,
         notes=list(plan.notes),
         target=plan.target.name,
+        needs=[NeedPart(**asdict(need)) for need in plan.needs],
         pools=[_pool(item) for item in plan.pools],
         models=[model_part(outlook_of(item, refused), _service(item)) for item in plan.models],
         gateway=GatewayPart(
@@ -47,8 +56,8 @@ def stack_document(stack: str, plan: Plan | None, problems: Iterable[str]) -> Pl
 def single_document(outlook: Outlook) -> PlanDocument:
     """Write one model without a stack down."""
     return PlanDocument(
-        stack=None, problems=list(outlook.problems), notes=[], target=None, pools=[], models=[model_part(outlook)],
-        gateway=None, usd_per_hour=outlook.cost.usd_per_hour if outlook.cost else None,
+        stack=None, problems=list(outlook.problems), notes=[], target=None, needs=[], pools=[],
+        models=[model_part(outlook)], gateway=None, usd_per_hour=outlook.cost.usd_per_hour if outlook.cost else None,
     )  # fmt: skip
 
 

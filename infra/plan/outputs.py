@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from infra.catalog.targets import LAB_HOSTS
@@ -29,6 +30,7 @@ def outputs(plan: Plan) -> dict[str, Any]:
             name: {"tenant": key.tenant, "tier": key.tier, "models": sorted(key.models or plan.served)}
             for name, key in plan.gateway.keys.items()
         },
+        **({"needs": [asdict(need) for need in plan.needs]} if plan.needs else {}),
         **(_monitoring(plan.observability) if plan.observability else {}),
     }
 
@@ -39,6 +41,7 @@ def _pool(item: PoolPlan) -> dict[str, Any]:
         "hosts": item.pool.hosts,
         "gpus": item.gpus,
         "fabric": item.pool.fabric,
+        **({"mtu": item.pool.network.mtu} if item.pool.network.mtu else {}),
         "role": _role(item),
         "machine": "metal" if item.is_metal else "virtual",
         "labels": host_labels(item),

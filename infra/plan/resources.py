@@ -14,9 +14,35 @@ class Ref:
     resource: str
     """Name of the resource that brings it."""
     output: str = "id"
-    """Its output, as Pulumi's schema spells it."""
+    """Its output, as Pulumi's schema spells it; what lies within after dots, as in ``endpoints.0.privateEndpoint``."""
     as_text: bool = False
     """Whether a number is to be given on as text."""
+    until: str = ""
+    """A sign that the value ends before, such as the colon of a port."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text with values in it that are known only later."""
+
+    parts: tuple[Any, ...]
+    """Plain text and references, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a function of a cloud's API says of resources that exist by then; secret."""
+
+    token: str
+    """Pulumi's name of the function, such as ``oci:ContainerEngine/getClusterKubeConfig:getClusterKubeConfig``."""
+    args: Mapping[str, Any]
+    """Its arguments in the spelling of Pulumi's schema; values are plain data or Ref."""
+    output: str
+    """Where in the answer, as in a Ref."""
+    is_base64: bool = False
+    """Whether that is text in base64."""
+    within: str = ""
+    """Where in that text, which is YAML; empty: all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +81,35 @@ class Resource:
         yield from _refs(self.props)
 
 
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How Kubernetes is reached in a cluster that the stack makes."""
+
+    identity: Ref
+    """What no other cluster has, even one of the same name: objects are made anew when it changes, and only then."""
+    kubeconfig: Mapping[str, Any] | Answer
+    """Content of a kubeconfig; values are plain data, Ref, Text or Answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the pools of a cloud stand on."""
+
+    provider: Resource
+    """The cloud's provider, bound to region and account of the spec and not to whatever a shell has set."""
+    resources: tuple[Resource, ...] = ()
+    """Network, roles and cluster that the stack makes, each after those that it refers to; none where all is there."""
+    access: Access | None = None
+    """None: a kubeconfig is there."""
+
+
 def _refs(value: Any) -> Iterator[Ref]:
     if isinstance(value, Ref):
         yield value
+    elif isinstance(value, Text):
+        yield from _refs(value.parts)
+    elif isinstance(value, Answer):
+        yield from _refs(value.args)
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from _refs(item)

@@ -6,6 +6,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from infra.plan.facts import ModelPlan, Plan, PoolPlan
+from infra.plan.needs import Need
 from infra.plan.placement import host_name
 from infra.screen.bar import bar
 from infra.screen.console import figure, table, wide_console
@@ -27,6 +28,8 @@ def show(stack: str, path: str, plan: Plan | None, refused: list[str]) -> None:
         for part in (_pools(plan), _models(plan), _memory(plan), _money(plan)):
             if part.row_count:
                 console.print(part)
+        for need in plan.needs:
+            console.print(escape(_needed(need)), soft_wrap=True)
         for note in plan.notes:
             console.print(f"note: {escape(note)}", soft_wrap=True)
     if not refused:
@@ -98,6 +101,12 @@ def _money(plan: Plan) -> Table:
         if item.speed or item.cost:
             shown.add_row(item.name, *_speeds(item), *_costs(item))
     return shown
+
+
+def _needed(need: Need) -> str:
+    """One thing that the account must have before; names of clouds are too long for a table."""
+    much = f"{need.amount:,} {need.unit} of " if need.amount is not None else ""
+    return f"needs: {need.kind} — {much}{need.name}, in {need.place}, for {need.for_whom}"
 
 
 def _speeds(item: ModelPlan) -> tuple[str, str, str]:

@@ -2,28 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from infra.plan.facts import Plan, PoolPlan
-from infra.plan.manifests.base import Manifest
-from infra.plan.resources import Resource
+from infra.targets import Target
 
 
-class BaremetalTarget:
-    """Hosts come from the inventory, labels from the kubelet's arguments in it."""
-
-    def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
-        """Nothing: the GPU Operator brings the runtime class."""
-        return {}
-
-    def pool_objects(self, pool: PoolPlan) -> Mapping[str, Manifest]:
-        """Nothing: no API creates these hosts."""
-        return {}
-
-    def pool_resources(self, plan: Plan, pool: PoolPlan) -> tuple[Resource, ...]:
-        """Nothing: no cloud is asked."""
-        return ()
-
-    def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
-        """Nothing: one resource per host would make the stack grow with hosts."""
-        return {}
+class BaremetalTarget(Target):
+    """Hosts come from the inventory, labels from the kubelet's arguments in it, the runtime class from an operator."""

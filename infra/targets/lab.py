@@ -8,10 +8,10 @@ from infra.catalog.targets import LAB_HOSTS
 from infra.plan.facts import Plan, PoolPlan
 from infra.plan.labels import host_labels, host_resources, host_taints
 from infra.plan.manifests.base import Manifest, manifest
-from infra.plan.resources import Resource
+from infra.targets import Target
 
 
-class LabTarget:
+class LabTarget(Target):
     """One NodePool object per simulated pool; a controller of the lab stamps its hosts from it."""
 
     def cluster_objects(self, plan: Plan) -> Mapping[str, Manifest]:
@@ -35,10 +35,6 @@ class LabTarget:
         spec = {"hosts": pool.pool.hosts, "hostsPerLeaf": pool.pool.hosts_per_leaf, "template": template}
         wait = {"pulumi.com/waitFor": "condition=Ready"}
         return {"hosts": manifest("lab.railwright.dev/v1", "NodePool", pool.name, annotations=wait, spec=spec)}
-
-    def pool_resources(self, plan: Plan, pool: PoolPlan) -> tuple[Resource, ...]:
-        """Nothing: no cloud is asked."""
-        return ()
 
     def host_patches(self, pool: PoolPlan) -> Mapping[str, Manifest]:
         """Labels of the pool's real hosts; the kubelet owns all others."""

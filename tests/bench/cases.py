@@ -22,6 +22,7 @@ from lab import env, paths
 from tests.bench import host_checks, inventory
 from tests.bench.planning import all_choices, one_choice
 from tests.bench.watch import Timing, engine_start, watch_fleet
+from tests.graph.conftest import config_of, record_in
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,14 @@ def preview(hosts: int) -> Timing:
     return seconds, f"{sum(steps.values())} resources, policies on"
 
 
+def declare(stack: str) -> Timing:
+    """Run the program for an example against Pulumi's mocks: what a preview takes before any provider is asked."""
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.monotonic()
+        graph = record_in(Path(folder), stack, config_of(stack))
+        return time.monotonic() - start, f"{len(graph['resources'])} resources, no provider"
+
+
 def no_change_up() -> Timing:
     """``pulumi up`` of the lab's stack when nothing has changed."""
     seconds, _ = run("pulumi", "up", "--yes", "--skip-preview", "-s", "lab", "--expect-no-changes")
@@ -119,6 +128,9 @@ CASES = {
     "host-checks-testinfra": Case(host_checks.one_by_one, 120),
     "preview-10-hosts": Case(partial(preview, 10), 10),
     "preview-1000-hosts": Case(partial(preview, 1000), 10),
+    **{
+        f"declare-{name}": Case(partial(declare, name), 10) for name in ("eks-b300", "gke-b200", "aks-h200", "oci-b300")
+    },
     "up-no-change": Case(no_change_up, 15),
     "engine-start": Case(engine_start, 1),
     "watch-10-hosts": Case(partial(watch_fleet, 10), 1),

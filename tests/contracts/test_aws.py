@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import botocore.session
@@ -12,13 +11,12 @@ from botocore.model import ServiceModel
 from botocore.validate import ParamValidator
 
 from infra.catalog.shapes import SHAPES
-from infra.config.load import from_file
-from infra.plan.build import build
 from infra.plan.facts import Plan
 from infra.plan.resources import Ref, Resource
-from infra.targets.choice import target_of
+from tests.contracts import clouds
+from tests.contracts.clouds import CASES
 
-STACKS = sorted((Path(__file__).parents[2] / "stacks").glob("Pulumi.eks-*.yaml"))
+OURS = {name: said for name, said in CASES.items() if said["cluster"]["target"] == "eks"}
 
 OWN_WORDS = {"securityGroups": "Groups", "capacityReservationTarget": "CapacityReservationTarget"}
 """Pulumi's name of a field → EC2's, where they differ in more than the first letter."""
@@ -34,22 +32,18 @@ def models() -> Mapping[str, ServiceModel]:
     return {name: session.get_service_model(name) for name in ("ec2", "eks")}
 
 
-@pytest.fixture(params=STACKS, ids=lambda path: path.stem)
+@pytest.fixture(params=OURS)
 def plan(request: pytest.FixtureRequest) -> Plan:
-    """Each example on EKS."""
-    spec = from_file(request.param)
-    assert spec.stack is not None
-    assert spec.problems == ()
-    return build(spec, spec.stack)
+    """The example on EKS, the same with its cluster made, and each machine type."""
+    return clouds.plan(OURS[request.param])
 
 
 def _of(plan: Plan, kind: str) -> list[Resource]:
-    return [item for item in _resources(plan) if item.token.endswith(f":{kind}")]
+    return [item for item in clouds.resources(plan) if item.token.endswith(f":{kind}")]
 
 
-def _resources(plan: Plan) -> list[Resource]:
-    target = target_of(plan)
-    return [item for pool in plan.pools for item in target.pool_resources(plan, pool)]
+def _of_pools(plan: Plan, kind: str = "") -> list[Resource]:
+    return [item for item in clouds.resources(plan) if item.name.startswith("pool-") and item.token.endswith(kind)]
 
 
 def _ec2(value: Any) -> Any:
@@ -101,7 +95,7 @@ def test_a_launch_template_is_one_that_ec2_takes(plan: Plan, models: Mapping[str
 def test_a_node_group_is_one_that_eks_takes(plan: Plan, models: Mapping[str, ServiceModel]) -> None:
     """As above."""
     shape = models["eks"].operation_model("CreateNodegroup").input_shape
-    for item in _of(plan, "NodeGroup"):
+    for item in _of_pools(plan, "NodeGroup"):
         data = {**_eks(item.props), "nodegroupName": item.name}
         assert ParamValidator().validate(data, shape).generate_report() == ""
         assert list(_outside(data, shape)) == []
@@ -125,7 +119,7 @@ def test_what_is_booked_says_where_hosts_stand(plan: Plan) -> None:
 def test_a_capacity_block_is_asked_for_in_all_three_places(plan: Plan) -> None:
     """Market and reservation of the template, and the node group's own capacity type; EKS refuses any two of them."""
     launches = {item.name.removesuffix("-launch"): item.props for item in _of(plan, "LaunchTemplate")}
-    for group in _of(plan, "NodeGroup"):
+    for group in _of_pools(plan, "NodeGroup"):
         launch = launches[group.name.removesuffix("-nodes")]
         is_block = group.props["capacityType"] == "CAPACITY_BLOCK"
         assert (launch.get("instanceMarketOptions") == {"marketType": "capacity-block"}) == is_block
@@ -133,9 +127,61 @@ def test_a_capacity_block_is_asked_for_in_all_three_places(plan: Plan) -> None:
 
 
 def test_resources_grow_with_pools_not_with_hosts(plan: Plan) -> None:
-    """At most four of each pool, whatever its size; each refers only to those before it."""
-    made: list[str] = []
-    for item in _resources(plan):
-        assert {ref.resource for ref in item.refs} <= set(made)
-        made.append(item.name)
-    assert len(made) == len(set(made)) <= 4 * len(plan.pools)
+    """At most four of each pool, whatever its size."""
+    assert len(_of_pools(plan)) <= 4 * len(plan.pools)
+
+
+def test_hosts_of_a_fabric_hear_and_reach_each_other(plan: Plan) -> None:
+    """EFA needs all of a group's traffic to itself in both directions, and is silent without either."""
+    own = {"protocol": "-1", "fromPort": 0, "toPort": 0, "self": True}
+    groups = _of_pools(plan, "SecurityGroup")
+    assert groups
+    assert all(own in item.props["ingress"] and own in item.props["egress"] for item in groups)
+
+
+OF_CLUSTER = {"vpcConfig": "resourcesVpcConfig"}
+"""Pulumi's name of a field of a cluster → EKS's, where they differ."""
+
+
+def test_a_cluster_that_is_made_is_one_that_eks_takes(models: Mapping[str, ServiceModel]) -> None:
+    """Every field is known, of its type, and within its enumeration."""
+    (cluster,) = _of(clouds.plan(clouds.made("eks")), "Cluster")
+    shape = models["eks"].operation_model("CreateCluster").input_shape
+    data = {OF_CLUSTER.get(key, key): _eks_of_cluster(value) for key, value in cluster.props.items()}
+    kinds = data.pop("enabledClusterLogTypes")
+    data["logging"] = {"clusterLogging": [{"types": kinds, "enabled": True}]}
+    assert ParamValidator().validate(data, shape).generate_report() == ""
+    assert list(_outside(data, shape)) == []
+
+
+def _eks_of_cluster(value: Any) -> Any:
+    """References as text; names of fields are EKS's own."""
+    if isinstance(value, Ref):
+        return f"{value.resource}.{value.output}"
+    if isinstance(value, Mapping):
+        return {key: _eks_of_cluster(inner) for key, inner in value.items()}
+    return [_eks_of_cluster(inner) for inner in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("kind", ["Vpc", "Subnet", "NatGateway", "InternetGateway"])
+def test_a_network_that_is_made_is_one_that_ec2_takes(kind: str, models: Mapping[str, ServiceModel]) -> None:
+    """Fields of its parts, but for what Pulumi sets in a request of its own."""
+    shape = models["ec2"].operation_model(f"Create{kind}").input_shape
+    later = {"Tags", "EnableDnsHostnames", "VpcId"} if kind == "InternetGateway" else {"Tags", "EnableDnsHostnames"}
+    for item in _of(clouds.plan(clouds.made("eks")), kind):
+        data = {key: value for key, value in _ec2(item.props).items() if key not in later}
+        assert ParamValidator().validate(data, shape).generate_report() == ""
+
+
+def test_no_zone_of_a_network_that_is_made_hangs_on_another() -> None:
+    """Each has its own way out."""
+    asked = clouds.resources(clouds.plan(clouds.made("eks")))
+    assert len([item for item in asked if item.token.endswith(":NatGateway")]) == len(clouds.MADE["eks"]["zones"])
+
+
+def test_an_api_server_that_nobody_is_named_for_is_not_public() -> None:
+    """Who is let in from outside is said, or nobody is."""
+    said = clouds.made("eks")
+    del said["cluster"]["aws"]["made"]["api_from"]
+    (cluster,) = _of(clouds.plan(said), "Cluster")
+    assert cluster.props["vpcConfig"]["endpointPublicAccess"] is False

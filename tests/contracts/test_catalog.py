@@ -67,9 +67,11 @@ def test_a_board_has_gpus_or_has_nothing_of_them(board: Any) -> None:
     assert bool(board.rails) == bool(board.rail_gbit)
 
 
-@pytest.mark.parametrize("board", BOARDS.values(), ids=lambda board: board.name)
+@pytest.mark.parametrize(
+    "board", [board for board in BOARDS.values() if board.arch == "amd64"], ids=lambda board: board.name
+)
 def test_a_host_holds_more_than_its_gpus(board: Any) -> None:
-    """Weights pass through host memory before they reach the GPUs."""
+    """Weights pass through host memory before they reach the GPUs; trays of a rack alone have less of it."""
     gpus = board.gpus * board.gpu.memory_smi_mib * 1024**2 if board.gpu else 0
     assert board.memory_gib * GIB > 0.9 * gpus
 

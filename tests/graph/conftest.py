@@ -37,7 +37,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, dict[str,
     def run(stack: str, config: dict[str, Any]) -> Graph:
         known = json.dumps([stack, config], sort_keys=True)
         if known not in done:
-            done[known] = _record(tmp_path_factory.mktemp(stack), stack, config)
+            done[known] = record_in(tmp_path_factory.mktemp(stack), stack, config)
         return done[known]
 
     return run
@@ -49,7 +49,8 @@ def config_of(stack: str) -> dict[str, Any]:
     return dict(content["config"])
 
 
-def _record(root: Path, stack: str, config: dict[str, Any]) -> Graph:
+def record_in(root: Path, stack: str, config: dict[str, Any]) -> Graph:
+    """Run the program for a stack's config in a folder that stands for the clone."""
     for name, key in config.get("railwright:keys", {}).items():
         value = KEY_VALUE.format(name)
         if "secret" in key:

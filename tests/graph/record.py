@@ -6,6 +6,7 @@ Usage: python record.py STACKFILE ROOT RESULT
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import runpy
 import sys
@@ -18,7 +19,9 @@ from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import config, mocks
 from pulumi.runtime.stack import get_root_resource, wait_for_rpcs
 
+from infra.components import archives
 from infra.config import load
+from infra.plan.charts import Chart
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key under which Pulumi's wire form tells the kind of a special value. Source: pulumi SDK, runtime/rpc.py."""
@@ -31,12 +34,46 @@ DIGEST_LENGTH = 16
 """Hex digits of it."""
 
 
+KUBECONFIG = """\
+clusters: [{name: made, cluster: {server: "https://192.0.2.1:6443", certificate-authority-data: Q0E=}}]
+"""
+"""What clouds answer of a cluster that was made."""
+
+OUTPUTS: dict[str, dict[str, Any]] = {
+    "aws:ec2/launchTemplate:LaunchTemplate": {"latestVersion": 1},
+    "aws:eks/cluster:Cluster": {
+        "endpoint": "https://192.0.2.1",
+        "certificateAuthority": {"data": "Q0E="},
+        "identities": [{"oidcs": [{"issuer": "https://oidc.example.com/id/1"}]}],
+        "vpcConfig": {"subnetIds": [], "clusterSecurityGroupId": "sg-of-cluster"},
+    },
+    "aws:iam/role:Role": {"arn": "arn:aws:iam::123456789012:role/made", "name": "made"},
+    "gcp:container/cluster:Cluster": {
+        "controlPlaneEndpointsConfig": {"dnsEndpointConfig": {"endpoint": "gke-1.us-east4.gke.goog"}}
+    },
+    "gcp:serviceaccount/account:Account": {"email": "nodes@example.iam.gserviceaccount.com"},
+    "azure-native:containerservice:ManagedCluster": {
+        "name": "made",
+        "resourceUID": "uid-1",
+        # Asked for as a list, told as a mapping.
+        "identity": {"type": "UserAssigned", "userAssignedIdentities": {}},
+    },
+    "azure-native:managedidentity:UserAssignedIdentity": {"principalId": "principal-1"},
+    "azure-native:network:VirtualNetwork": {"name": "made"},
+    "oci:ContainerEngine/cluster:Cluster": {"endpoints": [{"privateEndpoint": "10.0.128.5:6443"}]},
+}
+"""Type of a resource → what it brings that nobody asked of it."""
+
+
 class _Answers(mocks.Mocks):
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[Any, Any]]:
-        known = {"latestVersion": 1} if args.typ == "aws:ec2/launchTemplate:LaunchTemplate" else {}
-        return f"{args.name}-id", {**args.inputs, **known}
+        return f"{args.name}-id", {**args.inputs, **OUTPUTS.get(args.typ, {})}
 
     def call(self, args: mocks.MockCallArgs) -> dict[Any, Any]:
+        if args.token == "azure-native:containerservice:listManagedClusterUserCredentials":
+            return {"kubeconfigs": [{"name": "made", "value": base64.b64encode(KUBECONFIG.encode()).decode()}]}
+        if args.token == "oci:ContainerEngine/getClusterKubeConfig:getClusterKubeConfig":
+            return {"content": KUBECONFIG}
         raise AssertionError(f"the program asks a provider: {args.token}")
 
 
@@ -56,10 +93,21 @@ class _Recorder(mocks.MockMonitor):
                 "provider": request.provider.rpartition("::")[0].rpartition("::")[2],
                 "depends_on": sorted(urn.rpartition("::")[2] for urn in request.dependencies),
                 "retain_on_delete": request.retainOnDelete,
+                **_rules(request),
                 "inputs": _short(request.type, _plain(MessageToDict(request.object))),
             }
         )
         return super().RegisterResource(request)
+
+
+def _rules(request: Any) -> dict[str, Any]:
+    """What must not happen to a resource, where anything is said of it."""
+    said = {
+        "protect": request.protect,
+        "delete_before_replace": request.deleteBeforeReplace,
+        "ignore_changes": list(request.ignoreChanges),
+    }
+    return {name: value for name, value in said.items() if value}
 
 
 def _short(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +137,13 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _here(chart: Chart, root: Path) -> Path:
+    """Where an archive would lie; nothing is fetched."""
+    return Path.cwd() / archives.FOLDER / chart.archive
+
+
 async def _run(monitor: _Recorder, stack: str) -> dict[str, Any]:
+    archives.local = _here
     mocks.set_mocks(_Answers(), project=load.PROJECT, stack=stack, monitor=monitor)
     runpy.run_module("infra", run_name="__main__")
     await wait_for_rpcs()

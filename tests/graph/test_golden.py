@@ -12,7 +12,7 @@ import yaml
 from tests.graph.conftest import KEY_VALUE, config_of
 
 GOLDEN = Path(__file__).parent / "golden"
-STACKS = ["lab", "bare-b300", "eks-b300", "gke-b200", "coreweave-h100"]
+STACKS = ["lab", "bare-b300", "eks-b300", "gke-b200", "aks-h200", "oci-b300", "coreweave-h100"]
 
 Record = Callable[[str, dict[str, Any]], dict[str, Any]]
 

@@ -77,7 +77,9 @@ def test_a_stack_is_found_by_its_name(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["inventory", "bare-h100", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["cluster"] == "bare-h100"
     assert main(["inventory", "bare-h200"]) == 2
-    assert capsys.readouterr().err.startswith("stack 'bare-h200' — is not in stacks — name one of bare-b300, bare-h100")
+    assert capsys.readouterr().err.startswith(
+        "stack 'bare-h200' — is not in stacks — name one of aks-h200, bare-b300, bare-h100"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from infra.catalog.boards import BOARDS, Board
 from infra.catalog.host_tuning.setting import Case, Scope, Value
 
-GPU_BOARDS = tuple(name for name, board in BOARDS.items() if board.gpu)
-NVLINK5 = tuple(name for name, board in BOARDS.items() if board.gpu and board.gpu.family == "blackwell")
+GPU_BOARDS = tuple(name for name, board in BOARDS.items() if board.gpu and board.arch == "amd64")
+"""Boards that host plays know; trays of a rack (NVL72) come tuned by the cloud that has them."""
+NVLINK5 = tuple(name for name in GPU_BOARDS if (gpu := BOARDS[name].gpu) and gpu.family == "blackwell")
 """Boards whose NVLink switches are managed by a subnet manager over NICs of their own."""
 NVSWITCH = tuple(name for name in GPU_BOARDS if name not in NVLINK5)
 """Boards whose NVLink switches are PCIe devices."""

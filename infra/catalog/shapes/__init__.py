@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from infra.catalog.shapes import aws, gcp, others
-from infra.catalog.shapes.shape import Capacity, Fabric, Nic, Shape
+from infra.catalog.shapes import aws, azure, coreweave, gcp, oci
+from infra.catalog.shapes.shape import Capacity, Fabric, Nic, Quota, Shape
 
-SHAPES: Mapping[str, Shape] = {shape.name: shape for shape in (*aws.SHAPES, *gcp.SHAPES, *others.SHAPES)}
+SHAPES: Mapping[str, Shape] = {
+    shape.name: shape for cloud in (aws, azure, coreweave, gcp, oci) for shape in cloud.SHAPES
+}
 """By name."""
 
-__all__ = ["SHAPES", "Capacity", "Fabric", "Nic", "Shape"]
+__all__ = ["SHAPES", "Capacity", "Fabric", "Nic", "Quota", "Shape"]

@@ -1,4 +1,4 @@
-"""What a cloud sells as one host: its board, its network cards, and how capacity of it is had."""
+"""What a cloud sells as one host: its board, its network cards, where it is sold, and how capacity of it is had."""
 
 from __future__ import annotations
 
@@ -39,8 +39,22 @@ class Nic:
 
 
 @dataclass(frozen=True, slots=True)
+class Quota:
+    """What a cloud lets an account have at once, and how much of it one host takes."""
+
+    name: str
+    """As the cloud's quota pages call it."""
+    per_host: int
+    """Units of one host (count)."""
+    unit: Literal["vCPUs", "GPUs"]
+    kinds: tuple[Capacity, ...]
+    """Ways of having hosts that count against it."""
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Shape:
-    """One machine type with eight GPUs of a kind."""
+    """One machine type with GPUs."""
 
     name: str
     target: str
@@ -70,6 +84,16 @@ class Shape:
     source: str
     metal: bool = False
     """Whether it is a machine of its own."""
+    places: tuple[str, ...] = ()
+    """Regions or zones that are known to have it; empty: nobody publishes a list that can be read."""
+    quota: Quota | None = None
+    """None: the contract about the hosts says how many there are."""
+
+    def is_sold_in(self, place: str) -> bool | None:
+        """Whether a region or zone has it; None where no list is known that could tell."""
+        if not self.places:
+            return None
+        return any(place == known or known.startswith(f"{place}-") for known in self.places)
 
     def on_board(self) -> Board:
         """The board with the CPUs, memory and rails that this host has around it."""

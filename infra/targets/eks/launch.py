@@ -10,6 +10,7 @@ from infra.catalog.shapes import Shape
 from infra.config.clouds import Aws
 from infra.plan.facts import PoolPlan
 from infra.plan.resources import Ref
+from infra.targets.booked import booked
 
 MARKET = {"capacity-block": {"marketType": "capacity-block"}}
 """Market of an instance by the way it is had; on demand needs none. Source: EC2, RequestLaunchTemplateData."""
@@ -32,15 +33,18 @@ spec:
 """The NVMe disks of a node become one, on which images and caches lie. Source: nodeadm, NodeConfig v1alpha1."""
 
 
-def template(plan: PoolPlan, shape: Shape, aws: Aws, groups: list[Any], placement: Ref | None) -> dict[str, Any]:
+def template(
+    plan: PoolPlan, shape: Shape, aws: Aws, cluster: str, groups: list[Any], placement: Ref | None
+) -> dict[str, Any]:
     """Properties of the launch template, in the spelling of Pulumi's schema.
 
     Args:
+        cluster: its name, by which people find a host.
         groups: security groups of every interface.
         placement: name of the placement group; None when what was booked says where hosts stand, or no fabric needs
             them close.
     """
-    supply = plan.pool.supply
+    supply, reservation = plan.pool.supply, booked(plan)
     props: dict[str, Any] = {
         "instanceType": shape.name,
         "updateDefaultVersion": True,
@@ -49,14 +53,14 @@ def template(plan: PoolPlan, shape: Shape, aws: Aws, groups: list[Any], placemen
         # Pods reach the metadata of their host in one hop more; the token keeps a forged request from it.
         "metadataOptions": {"httpEndpoint": "enabled", "httpTokens": "required", "httpPutResponseHopLimit": 2},
         "blockDeviceMappings": [{"deviceName": "/dev/xvda", "ebs": _disk(aws)}],
-        "tagSpecifications": [{"resourceType": "instance", "tags": {"Name": f"{aws.cluster}-{plan.name}"}}],
+        "tagSpecifications": [{"resourceType": "instance", "tags": {"Name": f"{cluster}-{plan.name}"}}],
     }
     if placement:
         props["placement"] = {"groupName": placement}
     if market := MARKET.get(supply.kind):
         props["instanceMarketOptions"] = market
-    if supply.reservation:
-        target = {"capacityReservationId": supply.reservation}
+    if reservation:
+        target = {"capacityReservationId": reservation}
         props["capacityReservationSpecification"] = {"capacityReservationTarget": target}
     return props
 

@@ -18,7 +18,7 @@ AWS = {
 
 CLOUD: Sections = {
     **STACK,
-    "cluster": {"name": "prod", "target": "eks", "region": "us-east-1", "aws": AWS},
+    "cluster": {"name": "prod", "target": "eks", "region": "us-east-1", "aws": {"existing": AWS}},
     "pools": {"gpus": {"shape": "p5.48xlarge", "hosts": 4, "zone": "us-east-1a"}},
 }
 """Four hosts of p5.48xlarge in one zone."""
@@ -39,18 +39,18 @@ def test_a_shape_brings_board_and_fabric() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"shape": "p6"}, "shape: 'p6' is no machine type with eight GPUs of target eks; name one of p6-b200.48xlarge, "
-                          "p6-b300.48xlarge"),
+        ({"shape": "p6"}, "shape: 'p6' is no machine type with GPUs of target eks that is known; name one of "
+                          "p6-b200.48xlarge, p6-b300.48xlarge, p6e-gb200.36xlarge"),
         ({"shape": "p6-b30.48xlarge"}, "did you mean 'p6-b300.48xlarge'?"),
         ({"shape": "a4-highgpu-8g"}, "shape: 'a4-highgpu-8g' is sold on target gke, this stack is on eks"),
         ({"board": "hgx-h200"}, "board: 'hgx-h200', p5.48xlarge has hgx-h100; leave it out"),
         ({"fabric": "roce"}, "fabric: 'roce', hosts of p5.48xlarge are joined by efa"),
         ({"zone": ""}, "zone: missing, and a fabric does not reach from one zone to another"),
         ({"supply": {"kind": "flex-start"}}, "supply.kind: 'flex-start', p5.48xlarge is had on-demand or reservation"),
-        ({"supply": {"kind": "reservation", "reservation": "cr-1", "hosts": 3}},
-         "hosts: 4, reservation 'cr-1' holds 3; lower it to 3, or extend the reservation"),
-        ({"supply": {"kind": "capacity-block", "reservation": "cr-2", "zone": "us-east-1b"}},
-         "zone: 'us-east-1a', reservation 'cr-2' is in 'us-east-1b'; set it to us-east-1b"),
+        ({"supply": {"kind": "reservation", "reservation": "cr-00000001", "hosts": 3}},
+         "hosts: 4, reservation 'cr-00000001' holds 3; lower it to 3, or extend the reservation"),
+        ({"supply": {"kind": "capacity-block", "reservation": "cr-00000002", "zone": "us-east-1b"}},
+         "zone: 'us-east-1a', reservation 'cr-00000002' is in 'us-east-1b'; set it to us-east-1b"),
     ],
     ids=["a family", "mistyped", "another cloud", "another board", "another fabric", "no zone", "not sold so",
          "more than booked", "booked elsewhere"],
@@ -71,9 +71,9 @@ def test_all_of_it_is_told_at_once() -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"cluster/aws": DROP}, "RW-303 cluster.aws: missing, and pools of target eks go into a cluster that is there"),
+        ({"cluster/aws": DROP}, "RW-303 cluster.aws: missing, and pools of target eks go into a cluster; say under "),
         ({"pools/gpus/zone": "us-east-1c"}, "RW-303 pools.gpus.zone: 'us-east-1c' has no subnet under "
-                                            "cluster.aws.subnets; did you mean 'us-east-1a'?"),
+                                            "cluster.aws.existing.subnets; did you mean 'us-east-1a'?"),
         ({"cluster/target": "baremetal"}, "RW-303 cluster.aws: is of target eks, this stack is on baremetal"),
     ],
     ids=["no cluster", "a zone without subnet", "hosts of your own"],
@@ -93,7 +93,7 @@ def test_hosts_of_your_own_have_no_machine_type() -> None:
     ("supply", "said"),
     [
         ({"kind": "reservation"}, "name it under reservation"),
-        ({"reservation": "cr-1"}, "set kind to reservation or capacity-block"),
+        ({"reservation": "cr-00000001"}, "set kind to reservation or capacity-block"),
     ],
 )
 def test_what_is_booked_has_a_name(supply: dict[str, str], said: str) -> None:
