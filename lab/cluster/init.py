@@ -18,7 +18,7 @@ from lab import paths
 from lab.cluster import ssh
 from lab.cluster.hosts import FIRST, HOSTS
 from lab.cluster.lab import Lab, remembered, this_clone
-from lab.cluster.network import Network
+from lab.cluster.network import LINK_END, Network
 from lab.cluster.supervision import environment
 
 LINK_SECONDS = 30.0
@@ -81,7 +81,7 @@ def prepare(lab: Lab) -> None:
     show_kernel_settings()
     show_account(lab)
     Path("/proc/sys/net/ipv4/ip_forward").write_text("1")
-    run("nft", hairpins(lab.network))
+    run("nft", masquerades(lab.network))
 
 
 def await_link(address: str) -> None:
@@ -116,11 +116,15 @@ def show_kernel_settings() -> None:
             run("mount", "--bind", str(cover), f"/proc/sys/{name}")
 
 
-def hairpins(network: Network) -> str:
-    """Rules by which a pod may reach itself through its Service, as kube-proxy sets for the pods of one host only."""
+def masquerades(network: Network) -> str:
+    """Rules by which pods get answers from where nothing knows their addresses: from themselves through their own
+    Service, which kube-proxy sees to on one host only, and from beyond the link, where the machine has a route to the
+    hosts alone."""
     ranges = [network.pods_of(host) for host in HOSTS if host != FIRST]
-    rules = " ".join(f"ct status dnat ip saddr {pods} ip daddr {pods} masquerade;" for pods in ranges)
-    return f"table ip railwright {{ chain hairpins {{ type nat hook postrouting priority srcnat; {rules} }}; }}"
+    rules = [f"ct status dnat ip saddr {pods} ip daddr {pods} masquerade" for pods in ranges]
+    rules.append(f'ip saddr {network.pods} oifname "{LINK_END}" masquerade')
+    chain = "; ".join(["type nat hook postrouting priority srcnat", *rules])
+    return f"table ip railwright {{ chain masquerades {{ {chain}; }}; }}"
 
 
 def show_account(lab: Lab) -> None:

@@ -14,7 +14,7 @@ from lab.cluster import cgroups, registry
 from lab.cluster.hosts import HOSTS
 from lab.cluster.init import COVERED
 from lab.cluster.lab import Lab
-from lab.cluster.network import LINK_BITS
+from lab.cluster.network import LINK_BITS, LINK_END
 from lab.cluster.registry import Record
 from lab.cluster.supervision import environment
 
@@ -87,12 +87,12 @@ def _make_mount_points() -> tuple[str, ...]:
 def connect(lab: Lab, pid: int) -> None:
     """Make the link, one end here and one in the lab; the kernel removes it with the lab."""
     disconnect(lab.link)
-    ip("link", "add", lab.link, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
+    ip("link", "add", lab.link, "type", "veth", "peer", "name", LINK_END, "netns", str(pid))
     inside = ("nsenter", f"--target={pid}", "--net", "ip")
     run(*inside, "link", "set", "lo", "up")
-    run(*inside, "link", "set", "eth0", "up")
+    run(*inside, "link", "set", LINK_END, "up")
     for host in HOSTS:
-        run(*inside, "address", "add", f"{lab.network.address_of(host)}/{LINK_BITS}", "dev", "eth0")
+        run(*inside, "address", "add", f"{lab.network.address_of(host)}/{LINK_BITS}", "dev", LINK_END)
     ip("address", "add", f"{lab.network.host_ip}/{LINK_BITS}", "dev", lab.link)
     ip("link", "set", lab.link, "up")
 

@@ -19,6 +19,9 @@ OCTETS = range(20, 250)
 LINK_BITS = 29
 """Length of the link's prefix (bits): room for the machine and five hosts."""
 
+LINK_END = "eth0"
+"""Name of the link's end in the lab (interface)."""
+
 POD_BITS = 20
 """Length of the prefix of one host's pods (bits): 4,094 addresses, four such hosts in all pods' /18."""
 

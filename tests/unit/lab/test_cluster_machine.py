@@ -213,4 +213,10 @@ def test_root_gets_a_home_of_the_labs_own() -> None:
 def test_pods_of_every_host_may_call_themselves() -> None:
     """kube-proxy does it for the first host's; the rules are for the others'."""
     network = Network(77)
-    assert [network.pods_of(host) in init.hairpins(network) for host in HOSTS] == [False, True]
+    assert [network.pods_of(host) in init.masquerades(network) for host in HOSTS] == [False, True]
+
+
+def test_pods_get_answers_from_beyond_the_link() -> None:
+    """Remote write timed out: the machine has no route to pods, so their packets must leave as their host's."""
+    network = Network(77)
+    assert f'ip saddr {network.pods} oifname "eth0" masquerade' in init.masquerades(network)
