@@ -109,6 +109,7 @@ def changed_stack(folder: Path, always: Change = lambda spec: None) -> Iterator[
         sections = {name.removeprefix("railwright:"): value for name, value in content["config"].items()}
         always(sections)
         change(sections)
+        content["config"] = {name if ":" in name else f"railwright:{name}": part for name, part in sections.items()}
         file.write_text(yaml.safe_dump(content, sort_keys=False))
         pulumi("up", "--yes", "--skip-preview", "--stack=lab", f"--config-file={file}")
 
