@@ -22,7 +22,11 @@ class CutNetwork(AllReplicas):
     """
 
     expects: ClassVar[Expects | None] = Expects(
-        "ModelErrorsHigh", timedelta(seconds=120), "serving/explain_errors", "cannot be reached|every retry failed"
+        "ModelErrorsHigh",
+        timedelta(seconds=120),
+        "serving/explain_errors",
+        "cannot be reached|every retry failed",
+        also=("GatewayErrorsHigh", "TenantErrorsHigh", "ErrorBudgetBurnFast", "ErrorBudgetBurnSlow"),
     )
     during: ClassVar[Holds] = Holds(lost=None, cut=None, rejected=None)
 

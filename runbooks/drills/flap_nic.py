@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class FlapNic(Signal):
     """One NIC of a simulated host goes down again and again."""
 
-    expects: ClassVar[Expects | None] = Expects("NicDown", timedelta(seconds=90), "fabric/restore_link", "mlx5_2|NIC 2")
+    expects: ClassVar[Expects | None] = Expects(
+        "NicDown", timedelta(seconds=90), "fabric/restore_link", "mlx5_2|NIC 2", also=("NicFlapping",)
+    )
 
     def hosts(self, ctx: Context) -> Sequence[Host]:
         """Which."""

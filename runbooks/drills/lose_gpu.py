@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class LoseGpu(Signal):
     """One GPU of a simulated host falls off the bus with Xid 79."""
 
-    expects: ClassVar[Expects | None] = Expects("GpuXid", timedelta(seconds=90), "gpu/replace_gpu", "79|off the bus")
+    expects: ClassVar[Expects | None] = Expects(
+        "GpuXid", timedelta(seconds=90), "gpu/replace_gpu", "79|off the bus", also=("GpuLost",)
+    )
 
     def hosts(self, ctx: Context) -> Sequence[Host]:
         """Which."""

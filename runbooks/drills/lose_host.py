@@ -18,7 +18,7 @@ class LoseHost(Signal):
     """One simulated host stops answering."""
 
     expects: ClassVar[Expects | None] = Expects(
-        "HostNotReady", timedelta(seconds=120), "host/recover_host", "not ready|NotReady"
+        "HostNotReady", timedelta(seconds=150), "host/recover_host", "not ready|NotReady", also=("MetricsAbsent",)
     )
 
     def hosts(self, ctx: Context) -> Sequence[Host]:

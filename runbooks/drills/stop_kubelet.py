@@ -15,7 +15,12 @@ class StopKubelet(StopService):
 
     service: ClassVar[str] = "kubelet-1"
     expects: ClassVar[Expects | None] = Expects(
-        "HostNotReady", timedelta(seconds=150), "host/recover_host", "kubelet", labels={"host": "lab-1"}
+        "HostNotReady",
+        timedelta(seconds=150),
+        "host/recover_host",
+        "kubelet",
+        labels={"host": "lab-1"},
+        also=("PrometheusTargetDown",),
     )
 
     class Inputs(EngineInputs):

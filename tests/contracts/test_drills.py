@@ -46,6 +46,7 @@ def test_a_drill_says_what_is_seen_of_it(command: str) -> None:
         return
     alert, expects = ALERTS[drill.expects.alert], drill.expects
     assert alert.runbook == expects.runbook
+    assert set(expects.also) <= ALERTS.keys() - {expects.alert}
     assert expects.runbook in answering(expects.alert)
     assert timedelta(0) < expects.within < drill.deadline
     re.compile(expects.finds)
@@ -70,10 +71,23 @@ def test_a_drill_needs_no_inputs(command: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(ALERTS))
-def test_the_drill_of_an_alert_exists(name: str) -> None:
-    """And an alert without one says why."""
+def test_the_drill_of_an_alert_waits_until_it_fires(name: str) -> None:
+    """A drill that passes without it proves nothing about it; an alert without a drill says why."""
     alert = ALERTS[name]
-    assert (f"drills/{alert.drill}" in COMMANDS) if alert.drill else alert.no_drill
+    if not alert.drill:
+        assert alert.no_drill
+        return
+    expects = _drill(f"drills/{alert.drill}").expects
+    assert expects is not None
+    assert name in expects.alerts
+
+
+@each_drill
+def test_alerts_that_a_drill_waits_for_lead_back_to_it(command: str) -> None:
+    """Whoever is woken finds the drill that shows the same; the one it is answered for may have several."""
+    expects = _drill(command).expects
+    others = expects.also if expects else ()
+    assert [name for name in others if f"drills/{ALERTS[name].drill}" != command] == []
 
 
 def test_the_short_set_is_short() -> None:

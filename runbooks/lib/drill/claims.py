@@ -63,8 +63,15 @@ class Expects:
     """Regular expression that its diagnosis must contain: it must name the fault, not only end well."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that the alert must carry."""
+    also: tuple[str, ...] = ()
+    """Further alerts that must fire within the same time, while the fault is still in."""
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """Inputs of the runbook; those it has in common with the alert's labels come from there."""
+
+    @property
+    def alerts(self) -> tuple[str, ...]:
+        """All alerts that must fire, first the one that is answered."""
+        return (self.alert, *self.also)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -79,6 +80,8 @@ class Drill(Runbook):
         if self.not_in_lab and in_lab:
             yield f"{self.command()}: {self.not_in_lab}"
         yield from health.unhealthy(ctx)
+        if self.expects and not self.is_quiet(ctx):
+            yield f"alert {self.expects.alert} fires before the fault, which could not be told from its work; wait"
         for left in self.left(ctx):
             if said := left.refusal():
                 yield said
@@ -135,18 +138,20 @@ class Drill(Runbook):
         said = self.silent_because
         if self.expects:
             expects = self.expects
-            seen = ctx.until(
-                lambda: self.fired(ctx, expects),
-                timeout=expects.within,
-                what=f"{expects.alert} firing",
-            )
-            said = f"{expects.alert} fired after {time.time() - self.broken_at:.0f} s"
-            self.timeline.add("alert", said)
-            self.seen_labels = dict(seen or {})
+            self.seen_labels = self._wait_for(ctx, expects)
+            for name in expects.also:
+                self._wait_for(ctx, replace(expects, alert=name, labels={}))
+            said = ", ".join(event.said for event in self.timeline.events if event.kind == "alert")
         while (rest := self.broken_at + self.lasts.total_seconds() - time.time()) > 0:
             self.safe(ctx)
             ctx.sleep(min(1.0, rest))
         return Outcome.ok(said)
+
+    def _wait_for(self, ctx: Context, expects: Expects) -> dict[str, str]:
+        rest = timedelta(seconds=max(0.0, self.broken_at + expects.within.total_seconds() - time.time()))
+        seen = ctx.until(lambda: self.fired(ctx, expects), timeout=rest, what=f"{expects.alert} firing")
+        self.timeline.add("alert", f"{expects.alert} fired after {time.time() - self.broken_at:.0f} s")
+        return dict(seen or {})
 
     @step("runbook answers", writes=False, timeout=timedelta(minutes=3))
     def be_answered(self, ctx: Context) -> Outcome:

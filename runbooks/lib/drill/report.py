@@ -31,6 +31,7 @@ def as_dict(ctx: Context, drill: Drill, broken: Sequence[str]) -> dict[str, Any]
         "fault": drill.fault(ctx),
         "targets": [str(target) for target in ctx.targets],
         "alert": drill.expects.alert if drill.expects else None,
+        "alerts": drill.expects.alerts if drill.expects else (),
         "no_alert_because": drill.silent_because,
         "runbook": drill.expects.runbook if drill.expects else None,
         **seconds,

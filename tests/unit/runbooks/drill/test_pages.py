@@ -25,7 +25,7 @@ def _result(tmp_path: Path, **changes: Any) -> Result:
 def told(tmp_path: Path) -> dict[str, Any]:
     """What a drill that went well wrote into its folder."""
     report = {
-        "alert": "DnsDown", "seconds_to_alert": 18.4, "seconds_to_recovered": None,
+        "alert": "DnsDown", "alerts": ["DnsDown"], "seconds_to_alert": 18.4, "seconds_to_recovered": None,
         "traffic": {"counts": {"ok": 40, "lost": 1, "cut": 2, "aborted": 1}},
     }  # fmt: skip
     (tmp_path / "drill.json").write_text(json.dumps(report))
@@ -42,7 +42,8 @@ def test_a_result_is_kept_in_the_place_of_the_last_one(tmp_path: Path, told: dic
     kept = json.loads(file.read_text())
     assert list(kept) == ["drills/flap_nic", "drills/stop_dns"]
     assert kept["drills/stop_dns"] | {"at": ""} == {
-        "at": "", "result": "passed", "reason": "", "alert": "DnsDown", "seconds_to_alert": 18.4,
+        "at": "", "result": "passed", "reason": "", "alert": "DnsDown", "alerts": ["DnsDown"],
+        "seconds_to_alert": 18.4,
         "seconds_to_recovered": None, "requests": 44, "failed": 3, "seconds": 61,
     }  # fmt: skip
     text = file.with_suffix(".md").read_text()
@@ -68,12 +69,26 @@ def test_what_a_stack_cannot_have_is_told_with_its_reason(tmp_path: Path) -> Non
 
 def test_every_alert_is_on_the_page_with_what_answers_it() -> None:
     """Alert, runbook, drill, last result; alerts without a drill that ran say so."""
-    text = results.render({"drills/stop_dns": {"result": "passed"}})
+    text = results.render({"drills/stop_dns": {"result": "passed", "alert": "DnsDown"}})
     for alert in ALERTS.values():
         assert f"[{alert.name}](runbooks/{alert.name}.md)" in text
     assert "| [DnsDown](runbooks/DnsDown.md) | page | `cluster/restore_control_plane` | `stop_dns` | passed |" in text
     assert "`lose_leaf` | not run |" in text
     assert "| — | promtool only |" in text
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"result": "passed", "alert": "GpuXid", "alerts": ["GpuXid", "GpuLost"]}, "passed"),
+        ({"result": "passed", "alert": "GpuXid"}, "not seen"),
+        ({"result": "undone", "alert": "GpuXid"}, "undone"),
+    ],
+)
+def test_an_alert_that_its_drill_did_not_wait_for_has_not_passed(row: dict[str, Any], said: str) -> None:
+    """One that nobody saw fire was shown as passed, because the drill it names had passed with another."""
+    line = next(line for line in results.render({"drills/lose_gpu": row}).splitlines() if "[GpuLost]" in line)
+    assert line.endswith(f"| `lose_gpu` | {said} |")
 
 
 @pytest.mark.parametrize(("broken", "verdict"), [([], "passed"), (["during: 3 requests lost"], "failed: during: 3")])
