@@ -72,9 +72,9 @@ def prometheus(watched: Observability) -> Prometheus:
 def found(prometheus: Prometheus, watched: Observability) -> Found:
     """What every panel gets, after some requests if nobody asked lately."""
     interval = int(watched.scrape_interval.total_seconds())
-    if not prometheus.over("model:client_ttft_seconds:p99", _lately()):
+    if not prometheus.over("tenant:client_ttft_seconds:p99", _lately()):
         _ask_something()
-        eventually(lambda: prometheus.over("model:client_ttft_seconds:p99", _lately()), 60)
+        eventually(lambda: prometheus.over("tenant:client_ttft_seconds:p99", _lately()), 60)
         # Ratios need a second evaluation after the first rates.
         time.sleep(2 * interval)
     return {

@@ -21,6 +21,8 @@ TENANT = (
               "Share of requests that the service failed"),
     *quantiles("tenant:client_e2e_seconds", 'envoy_railwright_duration_ms_bucket{tenant!="-"}', "tenant, tier",
                "whole answers at the gateway (seconds)", " / 1000"),
+    *quantiles("tenant:client_ttft_seconds", 'envoy_railwright_first_token_ms_bucket{tenant!="-"}', "tenant, tier",
+               "time to first token at the gateway (seconds)", " / 1000"),
     Recording("tenant:tokens:rate",
               'sum by (tenant, tier) (rate(envoy_railwright_prompt_tokens{tenant!="-"}[<5m>])'
               ' + rate(envoy_railwright_completion_tokens{tenant!="-"}[<5m>]))',

@@ -37,12 +37,15 @@ TENANTS = Row("Tenants", (
     Panel("Failed", "lines", "requests/s", "By the service, streams that were cut included.",
           (Query(f"tenant:failures:rate{_WHO}", "{{tenant}} ({{tier}})"),)),
     Panel("Errors", "lines", "ratio", "Share of requests that the service failed; nothing while nobody asks.",
-          (Query(f"tenant:errors:ratio{_WHO}", "{{tenant}} ({{tier}})"),)),
+          (Query(f"tenant:errors:ratio{_WHO}", "{{tenant}} ({{tier}})"),), span=12),
+    Panel("Tokens", "lines", "tokens/s", "Of streams whose usage was asked for.",
+          (Query(f"tenant:tokens:rate{_WHO}", "{{tenant}} ({{tier}})"),), span=12),
     Panel("Whole answer", "lines", "seconds", "P50 and P99 at the gateway.",
           (Query(f"tenant:client_e2e_seconds:p50{_WHO}", "{{tenant}} P50"),
-           Query(f"tenant:client_e2e_seconds:p99{_WHO}", "{{tenant}} P99"))),
-    Panel("Tokens", "lines", "tokens/s", "Of streams whose usage was asked for.",
-          (Query(f"tenant:tokens:rate{_WHO}", "{{tenant}} ({{tier}})"),)),
+           Query(f"tenant:client_e2e_seconds:p99{_WHO}", "{{tenant}} P99")), span=12),
+    Panel("First token", "lines", "seconds", "P50 and P99 of streams, at the gateway.",
+          (Query(f"tenant:client_ttft_seconds:p50{_WHO}", "{{tenant}} P50"),
+           Query(f"tenant:client_ttft_seconds:p99{_WHO}", "{{tenant}} P99")), span=12),
 ))  # fmt: skip
 
 COST = Row("Cost", (
