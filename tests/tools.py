@@ -11,8 +11,17 @@ from lab import paths
 
 def promtool() -> str:
     """Path of promtool, from this clone's lab, from its cache or from PATH; without one the test is skipped."""
-    cached = sorted(paths.cache_dir().glob("tools/prometheus/*/bin/promtool"))
-    found = [path for path in (paths.bin_dir() / "promtool", *reversed(cached)) if path.exists()]
-    if path := (str(found[0]) if found else shutil.which("promtool")):
+    return _built("prometheus", "promtool")
+
+
+def alertmanager() -> str:
+    """Path of Alertmanager, found in the same places."""
+    return _built("alertmanager", "alertmanager")
+
+
+def _built(tool: str, program: str) -> str:
+    cached = sorted(paths.cache_dir().glob(f"tools/{tool}/*/bin/{program}"))
+    found = [path for path in (paths.bin_dir() / program, *reversed(cached)) if path.exists()]
+    if path := (str(found[0]) if found else shutil.which(program)):
         return path
-    pytest.skip("promtool is not built yet; `lab up` builds it")
+    pytest.skip(f"{program} is not built yet; `lab up` builds it")

@@ -122,6 +122,14 @@ class Alertmanager(Served):
     """Who is told; nobody, when left out."""
     runbooks: Url | None = None
     """Where ``runbook receive`` listens; it answers an alert with its runbook's plan. Left out, it is told nothing."""
+    runbooks_token_secret: SecretKey | None = None
+    """Secret that holds its bearer token; it takes alerts from other machines with one only."""
+
+    @model_validator(mode="after")
+    def _token_is_shown(self) -> Self:
+        if self.runbooks_token_secret and self.runbooks is None:
+            raise ValueError("runbooks_token_secret has no effect without runbooks; set runbooks, or remove it")
+        return self
 
 
 class RemoteWrite(Frozen):

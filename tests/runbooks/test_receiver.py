@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
 import threading
 from collections.abc import Iterator
-from datetime import timedelta
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
+from infra.config.observability import Alertmanager, SecretKey
 from infra.errors import ConfigError
+from infra.plan.manifests.observability.alertmanager import configuration
 from runbooks.engine.words import Parser
 from runbooks.lib import receiver as module
 from runbooks.lib.answering import Alert, Answerer
 from runbooks.lib.receiver import LARGEST, Receiver
+from tests import tools
 from tests.runbooks.conftest import SITE, Heard, Place, wait_until
 
 
@@ -110,6 +117,45 @@ def test_an_alert_is_answered_once_while_it_fires_and_again_after_it_was_over(re
         for status in ("firing", "firing", "resolved", "firing")
     ]
     assert taken == [["f1"], [], [], ["f1"]]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def alertmanager_for(url: str, folder: Path, port: int) -> Iterator[str]:
+    """The real one, with the config that a stack renders; its base URL."""
+    told = configuration(Alertmanager(runbooks=url, runbooks_token_secret=SecretKey(name="answers", key="token")), 0.01)
+    text = json.dumps(told).replace("/etc/alertmanager/secrets/answers/token", str(folder / "token"))
+    (folder / "alertmanager.yaml").write_text(text)
+    argv = [tools.alertmanager(), f"--config.file={folder / 'alertmanager.yaml'}", f"--storage.path={folder / 'am'}"]
+    argv += [f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
+    with (folder / "log").open("w") as log, subprocess.Popen(argv, stdout=log, stderr=log) as server:
+        try:
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            server.terminate()
+
+
+def test_a_real_alertmanager_is_answered(receiver: Receiver, sink: Sink, place: Place) -> None:
+    """With the config that a stack renders and its token: alert in, plan out; the end of the alert is heard too."""
+    with alertmanager_for(f"http://127.0.0.1:{receiver.server_port}/alerts", place.root, free_port()) as url:
+
+        def tell(**more: str) -> bool:
+            told = [{"labels": {"alertname": "FileMissing", "severity": "page"}, **more}]
+            with suppress(httpx.HTTPError):
+                return httpx.post(f"{url}/api/v2/alerts", json=told, trust_env=False).is_success
+            return False
+
+        wait_until(tell)
+        wait_until(lambda: len(sink.taken) == 2)
+        assert receiver._known
+        tell(endsAt=datetime.now(UTC).isoformat())
+        wait_until(lambda: not receiver._known)
 
 
 def test_an_alert_without_runbook_is_told(receiver: Receiver) -> None:

@@ -63,6 +63,7 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
     "change",
     [
         {"alertmanager": {"receivers": {"a": {"url": "https://u:p@a/b"}}}},
+        {"alertmanager": {"runbooks_token_secret": {"name": "n", "key": "k"}}},
         {"alertmanager": {"receivers": {"a": {"url": "https://a", "url_secret": {"name": "n", "key": "k"}}}}},
         {"alertmanager": {"receivers": {"a": {"url": "https://a", "severities": []}}}},
         {"alertmanager": {"service": "LoadBalancer"}},
@@ -74,6 +75,7 @@ def test_an_address_is_taken_as_it_is(url: str) -> None:
     ],
     ids=[
         "password",
+        "token for nobody",
         "two addresses",
         "no severity",
         "load balancer",

@@ -270,6 +270,16 @@ def test_the_receiver_of_runbooks_is_off_until_it_has_an_address() -> None:
     assert config["route"]["routes"][0]["continue"] is True
 
 
+def test_the_receiver_of_runbooks_is_shown_its_token() -> None:
+    """It takes nothing from another machine without one, so an address alone would never be answered."""
+    wanted = {"runbooks": "http://10.0.0.1:9099/alerts", "runbooks_token_secret": {"name": "answers", "key": "token"}}
+    found = objects({**OWN, "observability/alertmanager": wanted})
+    config = json.loads(found["alertmanager-config"]["stringData"]["alertmanager.yaml"])
+    (hook,) = config["receivers"][1]["webhook_configs"]
+    assert hook["http_config"]["authorization"]["credentials_file"] == "/etc/alertmanager/secrets/answers/token"
+    assert found["alertmanager"]["spec"]["secrets"] == ["answers"]
+
+
 def test_counters_are_listed_as_the_exporter_reads_them() -> None:
     """Field, kind and words, three on a line; a word with a comma would be a fourth."""
     lines = counters().splitlines()

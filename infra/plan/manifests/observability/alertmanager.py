@@ -84,13 +84,16 @@ def _routes(config: Alertmanager) -> Iterator[Manifest]:
 
 def _receivers(config: Alertmanager) -> Iterator[Manifest]:
     if config.runbooks:
-        yield {"name": RUNBOOKS, "webhook_configs": [{"url": config.runbooks, "send_resolved": False}]}
+        yield {"name": RUNBOOKS, "webhook_configs": [_hook({"url": config.runbooks}, config.runbooks_token_secret)]}
     for name, receiver in config.receivers.items():
-        hook: Manifest = {"send_resolved": True}
-        hook |= {"url_file": _file(receiver.url_secret)} if receiver.url_secret else {"url": receiver.url}
-        if receiver.token_secret:
-            hook["http_config"] = {"authorization": {"credentials_file": _file(receiver.token_secret)}}
-        yield {"name": name, "webhook_configs": [hook]}
+        address = {"url_file": _file(receiver.url_secret)} if receiver.url_secret else {"url": receiver.url}
+        yield {"name": name, "webhook_configs": [_hook(address, receiver.token_secret)]}
+
+
+def _hook(address: Manifest, token: SecretKey | None) -> Manifest:
+    """One webhook; it hears of the end of an alert too."""
+    shown = {"http_config": {"authorization": {"credentials_file": _file(token)}}} if token else {}
+    return {"send_resolved": True, **address, **shown}
 
 
 def _spec(seen: ObservabilityPlan) -> Manifest:
@@ -106,6 +109,8 @@ def _spec(seen: ObservabilityPlan) -> Manifest:
 
 
 def _secrets(config: Alertmanager) -> Iterator[SecretKey]:
+    if config.runbooks_token_secret:
+        yield config.runbooks_token_secret
     for receiver in config.receivers.values():
         yield from _secrets_of(receiver)
 
