@@ -16,7 +16,7 @@ def add_to(verbs: Any) -> None:
     made.add_argument("stack", metavar="STACK", help="name of a stack, or its file, such as stacks/Pulumi.lab.yaml")
     does.add_parser("down", help="end it and remove its files")
     does.add_parser("status", help="show its programs and its size")
-    made = does.add_parser("run", help="run a program on it, such as ibnetdiscover")
+    made = does.add_parser("run", help="run a program on it, such as ibnetdiscover, in a folder of its own")
     made.add_argument("words", nargs=argparse.REMAINDER, metavar="COMMAND")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import subprocess
+import tempfile
 
 from infra.errors import ConfigError
 from lab import paths
@@ -60,7 +61,9 @@ def _run(args: argparse.Namespace) -> int:
     if "ibsim" not in operate.running():
         raise ConfigError("lab ib run — there is no fabric — make one: lab ib up STACK")
     try:
-        return subprocess.run(args.words, env=operate.environment(), check=False).returncode
+        # The library that stands for the NIC's driver keeps files where it runs, and leaves them when it is killed.
+        with tempfile.TemporaryDirectory(dir=operate.folder()) as folder:
+            return subprocess.run(args.words, env=operate.environment(), cwd=folder, check=False).returncode
     except FileNotFoundError as error:
         raise ConfigError(f"lab ib run — there is no program {args.words[0]!r} — see its name") from error
 

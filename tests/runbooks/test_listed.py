@@ -41,6 +41,15 @@ def test_a_host_is_read_with_its_rails_and_values(tmp_path: Path) -> None:
     assert values["kernel_settings.swappiness"] == 5
 
 
+@pytest.mark.parametrize(("said", "is_in"), [({}, True), ({"kernel_settings_kubernetes": False}, False)],
+                         ids=["nothing said", "no cluster"])  # fmt: skip
+def test_a_host_is_in_a_cluster_unless_it_says_otherwise(tmp_path: Path, said: dict[str, Any], is_in: bool) -> None:
+    """Settings that only pods need, such as forwarding, are asked of it or not."""
+    (host,) = _read(tmp_path, {"b300-01": KNOWN}, **said).hosts
+    assert host.kubernetes is is_in
+    assert ("kernel_settings.ip_forward" in {item.id for item in wanted(host)}) is is_in
+
+
 def test_the_example_is_read() -> None:
     """What the plan makes of a stack comes back as it was."""
     said = read(clone_root() / "ansible/inventory/example")

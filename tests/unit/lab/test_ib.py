@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -93,3 +95,16 @@ def test_without_a_fabric_nothing_runs_on_it(
     said = capsys.readouterr()
     assert "there is no fabric; `lab ib up STACK` makes one" in said.out
     assert "there is no fabric" in said.err
+
+
+def test_a_program_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library under it keeps files where it runs, and only an orderly end takes them away."""
+    here, fabric = tmp_path / "here", tmp_path / "fabric"
+    here.mkdir(), fabric.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(operate, "folder", lambda: fabric)
+    monkeypatch.setattr(operate, "running", lambda: {"ibsim": 1})
+    monkeypatch.setattr(operate, "environment", lambda: {"PATH": os.environ["PATH"]})
+    assert cli.main(["ib", "run", "sh", "-c", f"touch sys-1 && pwd >{tmp_path}/ran && kill -9 $$"]) == -signal.SIGKILL
+    assert Path((tmp_path / "ran").read_text().strip()).parent == fabric
+    assert [*here.iterdir(), *fabric.iterdir()] == []
