@@ -19,6 +19,11 @@ def alertmanager() -> str:
     return _built("alertmanager", "alertmanager")
 
 
+def node_exporter() -> str:
+    """Path of node exporter, found in the same places."""
+    return _built("node_exporter", "node_exporter")
+
+
 def _built(tool: str, program: str) -> str:
     cached = sorted(paths.cache_dir().glob(f"tools/{tool}/*/bin/{program}"))
     found = [path for path in (paths.bin_dir() / program, *reversed(cached)) if path.exists()]

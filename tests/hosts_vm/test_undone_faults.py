@@ -1,0 +1,101 @@
+"""Faults of drills that the lab's own hosts cannot have, made and taken back on a machine with its own kernel.
+
+What node exporter says of them there is what the alert's rule judges; promtool judges the rule.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra.catalog.alerts import ALERTS
+from runbooks.drills import jump_clock, press_memory
+from tests.hosts_vm.site import CONFIG, Plays, read
+from tests.tools import node_exporter
+
+pytestmark = [pytest.mark.hosts, pytest.mark.timeout(1800)]
+
+HOST = "vm-1"
+"""Its time server is the other machine."""
+
+EXPORTER = "railwright-test-exporter"
+"""Transient unit of the exporter."""
+
+
+@pytest.fixture(scope="module")
+def exporter(plays: Plays) -> Iterator[None]:
+    """The host keeps time by chrony, and the lab's own node exporter runs there."""
+    done = plays.play("tune", f"--limit={HOST}", tune_roles=["time_sync"])
+    assert done.status == 0, done.log
+    write = ["ssh", "-F", str(CONFIG), HOST, "cat > /run/node_exporter && chmod 0755 /run/node_exporter"]
+    subprocess.run(write, input=Path(node_exporter()).read_bytes(), check=True, timeout=300)
+    read(HOST, f"systemd-run --unit={EXPORTER} --collect /run/node_exporter --web.listen-address=127.0.0.1:9100")
+    yield
+    read(HOST, f"systemctl stop {EXPORTER}; rm /run/node_exporter")
+
+
+def sample(name: str) -> float:
+    """One metric of the host without labels, as its exporter gives it now."""
+    page = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9100/metrics').read().decode())"
+    end = time.monotonic() + 60
+    while True:
+        try:
+            lines = read(HOST, f"python3 -c {shlex.quote(page)}").splitlines()
+            return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+        except AssertionError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)
+
+
+def ahead() -> float:
+    """How far the host's clock is before its time server's (s); an answer takes part of a second."""
+    return sample("node_time_seconds") - float(read("vm-0", "date +%s.%N"))
+
+
+def available() -> float:
+    """Share of the host's memory that is available."""
+    return sample("node_memory_MemAvailable_bytes") / sample("node_memory_MemTotal_bytes")
+
+
+def words(script: str, *arguments: str) -> str:
+    """A command line of a drill, as its client sends it."""
+    return shlex.join(["sh", "-c", script, *arguments])
+
+
+@pytest.mark.usefixtures("exporter")
+def test_a_clock_that_jumps_is_beyond_the_alert_and_comes_back() -> None:
+    """The host differs by more than HostClockSkewed allows while the fault is in, and by less when it is undone."""
+    allowed = ALERTS["HostClockSkewed"].limits["skew"]
+    assert abs(ahead()) < allowed
+    read(HOST, words(jump_clock.ON, "jump", f"{jump_clock.AHEAD.total_seconds():.0f}"))
+    try:
+        assert ahead() > allowed
+    finally:
+        read(HOST, words(jump_clock.OFF))
+    assert abs(ahead()) < allowed
+    assert read(HOST, "systemctl is-active chrony") == "active"
+
+
+@pytest.mark.usefixtures("exporter")
+def test_memory_that_is_taken_is_beyond_the_alert_and_comes_back() -> None:
+    """Less is left than HostMemoryLow allows while the fault is in; nothing else of the host was killed for it."""
+    allowed, before = ALERTS["HostMemoryLow"].limits["free"], available()
+    assert before > allowed
+    running = read(HOST, "systemctl list-units --plain --no-legend --state=running --type=service | cut -d' ' -f1")
+    read(HOST, words(press_memory.ON, "press", press_memory.UNIT))
+    try:
+        end = time.monotonic() + 180
+        while (least := available()) >= allowed and time.monotonic() < end:
+            time.sleep(2)
+        assert least < allowed
+        now = read(HOST, "systemctl list-units --plain --no-legend --state=running --type=service | cut -d' ' -f1")
+        assert set(running.splitlines()) <= set(now.splitlines())
+    finally:
+        read(HOST, words(press_memory.OFF, press_memory.UNIT))
+    assert available() > before / 2
