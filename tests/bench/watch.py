@@ -41,9 +41,15 @@ def watch_fleet(hosts: int) -> Timing:
         cores = value("rate(process_cpu_seconds_total{job='prometheus'}[1m])")
         scrape = value("max(scrape_duration_seconds{job='fleet'})")
         series = value("sum(scrape_samples_scraped{job='fleet'})")
+        # Groups run side by side: one falls behind when it alone takes longer than the time between two evaluations.
         rules = value("sum(prometheus_rule_group_last_duration_seconds)")
+        longest = value("max(max_over_time(prometheus_rule_group_last_duration_seconds[1m]))")
+        missed = value("sum(increase(prometheus_rule_group_iterations_missed_total[1m]))")
         every = value("max(prometheus_rule_group_interval_seconds)")
-    said = f"scrape of {series:.0f} samples {scrape:.2f} s, all rules {rules:.2f} s of every {every:.0f} s"
+    said = (
+        f"scrape of {series:.0f} samples {scrape:.2f} s, all rules {rules:.2f} s of every {every:.0f} s, "
+        f"longest group {longest:.2f} s, {missed:.0f} evaluations missed"
+    )
     return cores, f"cores; {said}"
 
 
