@@ -123,6 +123,9 @@ class Architecture:
     group: int = 0
     """Values that share a scale, where the checkpoint says so (count); ``ROW``: each row has one, 0: as its format."""
     dtype: str = "bfloat16"
+    """Data type in which engines run what no format replaces."""
+    stored_dtype: str = "bfloat16"
+    """Data type in which the checkpoint holds it; float32 takes twice the space on disk and while it is read."""
     unquantised: tuple[str, ...] = ()
     """Names of tensors that the checkpoint says it leaves as they are, in all layers."""
     is_tied: bool = False

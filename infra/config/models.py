@@ -129,6 +129,8 @@ class Model(Frozen):
     """Time the engine gets to finish its answers; the gateway's longest answer when left out."""
     grace: Duration | None = None
     """Kubernetes' grace period; left out, the plan computes it."""
+    first_prompt: Annotated[int, Field(ge=0)] | None = None
+    """Prompt that a replica reads once before it counts as ready (tokens); left out, the longest; 0, none."""
     startup_budget: Duration | None = None
     """Longest wait for the first readiness; left out, the plan computes it."""
     progress_deadline: Duration | None = None
@@ -151,7 +153,12 @@ class Model(Frozen):
     """More arguments for the engine; none that the plan sets itself."""
 
     @model_validator(mode="after")
-    def _typical_is_served(self) -> Self:
+    def _lengths_are_served(self) -> Self:
+        if self.first_prompt and self.first_prompt >= self.max_model_len:
+            raise ValueError(
+                f"first_prompt={self.first_prompt} leaves no room for an answer in max_model_len={self.max_model_len}; "
+                "lower it, or leave it out"
+            )
         if self.typical_len and self.typical_len > self.max_model_len:
             raise ValueError(
                 f"typical_len={self.typical_len} is longer than max_model_len={self.max_model_len}; lower it"

@@ -144,6 +144,7 @@ class StartPart(Part):
     copy_s: int
     compile_s: int
     capture_s: int
+    prompt_s: int
     floor_s: int
     budget_s: int
 

@@ -166,8 +166,8 @@ def _start(outlook: Outlook) -> parts.StartPart | None:
     if start is None:
         return None
     return parts.StartPart(
-        read_s=start.read, copy_s=start.copy, compile_s=start.compile, capture_s=start.capture, floor_s=start.floor,
-        budget_s=start.budget,
+        read_s=start.read, copy_s=start.copy, compile_s=start.compile, capture_s=start.capture,
+        prompt_s=start.prompt, floor_s=start.floor, budget_s=start.budget,
     )  # fmt: skip
 
 

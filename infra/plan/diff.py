@@ -57,6 +57,7 @@ MODEL_FIGURES: Mapping[str, tuple[Unit, Callable[[ModelPlan], Value]]] = {
     "copying weights": ("seconds", lambda model: model.startup.copy),
     "compile": ("seconds", lambda model: model.startup.compile),
     "graph capture": ("seconds", lambda model: model.startup.capture),
+    "first prompt": ("seconds", lambda model: model.startup.prompt),
     "startup budget": ("seconds", lambda model: model.startup.budget),
     "cost per hour": ("usd", lambda model: _paid(model, "usd_per_hour")),
     "cost per hour of its hosts": ("usd", lambda model: _paid(model, "floor_usd_per_hour")),

@@ -16,10 +16,15 @@ TMP_PATH = "/tmp"  # noqa: S108  the container's own emptyDir, not a shared fold
 """The only other writable path of the container."""
 
 
+def interpreter(plan: ModelPlan) -> str:
+    """Python of the container."""
+    return "python3.11" if plan.model.engine_mount else "python3"
+
+
 def command(plan: ModelPlan) -> list[str]:
     """Program that serves; an engine on the host runs under the image's own interpreter."""
     if plan.model.engine_mount:
-        return ["python3.11", "-m", "vllm.entrypoints.cli.main", "serve"]
+        return [interpreter(plan), "-m", "vllm.entrypoints.cli.main", "serve"]
     return ["vllm", "serve"]
 
 

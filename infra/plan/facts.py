@@ -22,6 +22,7 @@ from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import Pool
 from infra.plan.cost import Cost
+from infra.plan.first_prompt import FirstPrompt
 from infra.plan.formats import Format
 from infra.plan.layout import Layout
 from infra.plan.lifecycle import Rollover, Shutdown
@@ -153,6 +154,7 @@ class ModelPlan:
     pod_memory: PodMemory
     cpus: float
     placement: Placement
+    first_prompt: FirstPrompt
     startup: Startup
     shutdown: Shutdown
     rollover: Rollover

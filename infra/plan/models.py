@@ -16,6 +16,7 @@ from infra.config.stack import Spec, Stack
 from infra.errors import ConfigError, Unknown
 from infra.plan.architectures import architecture_of
 from infra.plan.facts import ModelPlan, PodMemory, PoolPlan, Refusal
+from infra.plan.first_prompt import first_prompt
 from infra.plan.formats import format_of, scores
 from infra.plan.goals import priced
 from infra.plan.images import with_digest
@@ -120,6 +121,7 @@ def _places(ready: list[_Sized], pools: Mapping[str, PoolPlan]) -> dict[str, Pla
 def _plan(spec: Spec, one: _Sized, placement: Placement, longest: int) -> ModelPlan:
     model, board, limits = one.model, one.pool.board, one.limits
     form = format_of(model, one.architecture)
+    first = first_prompt(model, one.architecture, one.layout, board.gpu, one.engine, form)
     return ModelPlan(
         name=one.name,
         model=model,
@@ -140,9 +142,10 @@ def _plan(spec: Spec, one: _Sized, placement: Placement, longest: int) -> ModelP
         pod_memory=_pod_memory(one),
         cpus=_cpus(one),
         placement=placement,
+        first_prompt=first,
         startup=startup(
             model, stored=one.stored, rank_bytes=limits.memory.weights, board=board, engine=one.engine,
-            seqs=limits.max_seqs,
+            seqs=limits.max_seqs, first=first,
         ),
         shutdown=shutdown(model, one.engine, one.pool.target, longest),
         rollover=rollover(model, placement),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.boards import Board
+from infra.catalog.configs.formats import plain_form
 from infra.catalog.engines import Engine
 from infra.catalog.quantisations import quantisation
 from infra.config.models import Model
+from infra.plan.first_prompt import FirstPrompt
 from infra.plan.layout import Layout
 from infra.plan.memory.graphs import sizes
 from infra.plan.memory.weights import stage_weights
@@ -44,6 +46,8 @@ class Startup:
     """Compile and warm-up, cold."""
     capture: int
     """Capture of CUDA graphs."""
+    prompt: int
+    """The first prompt, read before readiness."""
     floor: int
     """The sum; a budget below it cannot hold."""
     budget: int
@@ -53,29 +57,33 @@ class Startup:
 
 def stored_bytes(architecture: Architecture) -> int:
     """Size of the checkpoint as it lies on disk, in the format it was published in (bytes)."""
-    form = quantisation(architecture.quantisation or "bf16")
-    return sum(stage_weights(architecture, Layout(), form, drafter=False))
+    form = quantisation(architecture.quantisation or plain_form(architecture.stored_dtype))
+    stored = replace(architecture, dtype=architecture.stored_dtype)
+    return sum(stage_weights(stored, Layout(), form, drafter=False))
 
 
-def startup(model: Model, *, stored: int, rank_bytes: int, board: Board, engine: Engine, seqs: int) -> Startup:
+def startup(
+    model: Model, *, stored: int, rank_bytes: int, board: Board, engine: Engine, seqs: int, first: FirstPrompt
+) -> Startup:
     """Add up how long the first readiness takes, unless the spec says how long it may.
 
     Args:
         stored: the checkpoint on disk (bytes).
         rank_bytes: weights of one rank (bytes).
         seqs: requests in one batch, which decides how many graphs there are (count).
+        first: prompt that it reads before it is ready.
     """
     read = ceil(stored / (model.weights.read_gb_s * GB))
     copy = ceil(rank_bytes / (board.gpu.pcie_gb_s * GB)) if board.gpu else 0
     compiled, captured = _warm(board, engine, seqs) if EAGER not in model.engine_args else (0, 0)
-    floor = read + copy + compiled + captured
+    floor = read + copy + compiled + captured + first.seconds
     budget = max(STARTUP_FLOOR_SECONDS, ceil(floor * STARTUP_MARGIN / 10) * 10)
     if model.startup_budget:
         budget = round(model.startup_budget.total_seconds())
     deadline = budget + PROGRESS_MARGIN_SECONDS
     if model.progress_deadline:
         deadline = round(model.progress_deadline.total_seconds())
-    return Startup(read, copy, compiled, captured, floor, budget, deadline)
+    return Startup(read, copy, compiled, captured, first.seconds, floor, budget, deadline)
 
 
 def _warm(board: Board, engine: Engine, seqs: int) -> tuple[int, int]:

@@ -162,8 +162,10 @@ def checklist(plan: ModelPlan, spec: dict[str, Any]) -> Iterator[tuple[str, bool
     stop, security = plan.shutdown, container["securityContext"]
     yield "shared memory with a size", shm["medium"] == "Memory" and bool(shm["sizeLimit"])
     yield "shared memory within the limit", plan.pod_memory.shm + plan.pod_memory.staged <= plan.pod_memory.limit
-    yield "startup by the model", start["httpGet"]["path"] == ready["httpGet"]["path"] == "/v1/models"
-    yield "startup budget", start["periodSeconds"] * start["failureThreshold"] >= max(600, plan.startup.floor)
+    port, path, tokens, *_, patience = start["exec"]["command"][3:]
+    yield "startup by the model", path == ready["httpGet"]["path"] == "/v1/models"
+    yield "startup by the longest prompt", (int(port), int(tokens)) == (plan.engine.port, plan.model.max_model_len - 1)
+    yield "startup budget", int(patience) * start["failureThreshold"] >= max(600, plan.startup.floor)
     yield "a busy engine is not dead", alive["failureThreshold"] >= 5 and alive["timeoutSeconds"] >= 5
     yield "preStop sleeps", container["lifecycle"]["preStop"]["sleep"]["seconds"] == stop.pre_stop >= 10
     yield "the engine drains", f"--shutdown-timeout={stop.drain}" in container["args"]

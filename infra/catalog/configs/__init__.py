@@ -31,9 +31,9 @@ def read(config: Mapping[str, Any], *, name: str, source: str) -> Architecture:
     """
     fields = Fields(translated(config) if is_native(config) else config, name=name)
     family, make = family_of(fields)
-    architecture = make(fields)
+    architecture, stored_dtype = make(fields), fields.stored_dtype
     fields.end()
-    return replace(quantised(fields, architecture), family=family, source=source)
+    return replace(quantised(fields, architecture), family=family, stored_dtype=stored_dtype, source=source)
 
 
 def read_file(path: Path, *, name: str = "") -> Architecture:

@@ -90,8 +90,12 @@ class Fields:
 
         Source: vllm 0.32.0 config/model.py, _resolve_auto_dtype; sglang and tgi take 16 bits as well.
         """
-        stated = self.data_type("dtype", default=self.data_type("torch_dtype", default="bfloat16"))
-        return "bfloat16" if stated == "float32" else stated
+        return "bfloat16" if self.stored_dtype == "float32" else self.stored_dtype
+
+    @property
+    def stored_dtype(self) -> str:
+        """Data type in which the checkpoint holds what no quantisation touched."""
+        return self.data_type("dtype", default=self.data_type("torch_dtype", default="bfloat16"))
 
     def data_type(self, key: str, *, default: str = "") -> str:
         """A data type that has a known size."""

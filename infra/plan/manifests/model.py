@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from math import ceil
 
-from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment
+from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment, interpreter
 from infra.plan.facts import ModelPlan
 from infra.plan.labels import GPU_TAINT, LEAF_LABEL, POOL_LABEL
+from infra.plan.manifests import startup_probe
 from infra.plan.manifests.base import Manifest, manifest
 from infra.units import GIB, MIB
 
@@ -180,7 +182,7 @@ def _container(plan: ModelPlan) -> Manifest:
             # GPU containers need a writable root: the CDI hook updates the linker cache in it.
             "readOnlyRootFilesystem": plan.pool.board.gpu is None,
         },
-        "startupProbe": ready | _probe(PROBE_SECONDS, 5, ceil(plan.startup.budget / PROBE_SECONDS)),
+        "startupProbe": _startup_probe(plan, ready),
         "readinessProbe": ready | _probe(5, 5, 3),
         # A busy engine is not a dead one: half a minute of silence before a restart.
         "livenessProbe": {"httpGet": {"path": "/health", "port": "http"}} | _probe(10, 5, 6),
@@ -188,6 +190,18 @@ def _container(plan: ModelPlan) -> Manifest:
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": _mounts(plan),
     }
+
+
+def _startup_probe(plan: ModelPlan, ready: Manifest) -> Manifest:
+    """Ready by itself, or once the first prompt is read; a try is short of the budget either way."""
+    first, patience = plan.first_prompt, plan.first_prompt.patience
+    if not first.tokens:
+        return ready | _probe(PROBE_SECONDS, 5, ceil(plan.startup.budget / PROBE_SECONDS))
+    numbers = (first.tokens, first.prompts, plan.shape.vocab, patience)
+    asked = [str(plan.engine.port), plan.engine.ready_path, *(str(number) for number in numbers)]
+    argv = [interpreter(plan), "-c", inspect.getsource(startup_probe), *asked]
+    # The script gives up by itself, first on the model and then on the answer, and can say which it was.
+    return {"exec": {"command": argv}} | _probe(PROBE_SECONDS, 2 * patience + 10, ceil(plan.startup.budget / patience))
 
 
 def _probe(period: int, timeout: int, failures: int) -> Manifest:

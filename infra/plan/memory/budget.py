@@ -8,10 +8,9 @@ from functools import partial
 from math import ceil
 
 from infra.catalog.architecture import Architecture
-from infra.catalog.engines import Engine
+from infra.catalog.engines import LAST_READ, Engine
 from infra.catalog.gpus import Gpu
 from infra.catalog.quantisations import Quantisation, quantisation
-from infra.plan.cache.rules import NEWEST
 from infra.plan.layout import Layout
 from infra.plan.memory.activation import stage_activation
 from infra.plan.memory.blocks import blocks
@@ -63,7 +62,7 @@ def size(architecture: Architecture, layout: Layout, gpu: Gpu, engine: Engine, o
     left = pools[tightest.number]
     cache = blocks(architecture, layout, engine, options, settings, pools) if min(pools) > 0 else None
     usable, headroom = _bounds(tightest, total, left, engine, settings.share, charged=graphs.charged)
-    least, why = margin(architecture)
+    least, why = margin(architecture, layout, settings)
     return Memory(
         total, usable, tightest.weights, tightest.activation, tightest.runtime, tightest.graphs, left,
         cache.tokens if cache else 0, cache.block_tokens if cache else engine.block_tokens, settings.length,
@@ -167,10 +166,12 @@ def _unlike(engine: Engine, options: Options) -> Iterator[str]:
             f"{engine.name} chooses the tokens of a batch by the GPU's arithmetic, and more of them leave less for the "
             f"cache; planned with {tokens:,}, so give it --max-batch-prefill-tokens={tokens}"
         )
-    if engine.name == "vllm" and options.version and options.version > NEWEST:
-        last, asked = (".".join(str(part) for part in version) for version in (NEWEST, options.version))
+    newest = LAST_READ[engine.name]
+    if options.version and options.version > newest:
+        last, asked = (".".join(str(part) for part in version) for version in (newest, options.version))
         yield (
-            f"vllm {asked} is planned by the rules of {last}, the last one read; check its start-up log with infra fit"
+            f"{engine.name} {asked} is planned by the rules of {last}, the last one read; {asked} was not judged, "
+            "so check its start-up log with infra fit"
         )
 
 

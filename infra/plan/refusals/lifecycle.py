@@ -49,8 +49,8 @@ def _start(plan: ModelPlan) -> Iterator[Refusal]:
     start = plan.startup
     if start.budget < start.floor:
         found = (
-            f"{duration(start.budget)}, reading the weights takes {duration(start.read)}, copying {start.copy} s and "
-            f"compiling {duration(start.compile)}"
+            f"{duration(start.budget)}, reading the weights takes {duration(start.read)}, copying {start.copy} s, "
+            f"compiling {duration(start.compile)} and the first prompt {duration(start.prompt)}"
         )
         yield plan.refuse("RW-203", "startup_budget", found, f"raise it to {start.floor}s or leave it out")
     if start.progress_deadline <= start.budget:

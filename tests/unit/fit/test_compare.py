@@ -116,7 +116,7 @@ def test_the_log_of_this_lab_agrees_to_the_token() -> None:
 def test_only_a_slow_start_is_off(seconds: float, off: bool) -> None:
     """A budget is no prediction: less is welcome, and half as much again is what it allows for."""
     log = log_of(f"Model loading took 14.99 GiB and {seconds} seconds\n")
-    startup = Startup(read=80, copy=10, compile=60, capture=20, floor=170, budget=600, progress_deadline=900)
+    startup = Startup(read=80, copy=10, compile=60, capture=20, prompt=0, floor=170, budget=600, progress_deadline=900)
     (term,) = [term for term in compare(log, single("llama-8b", "h100", "0.19.0"), startup).terms if term.is_bound]
     assert (term.name, term.is_off) == ("load of the weights", off)
 

@@ -6,21 +6,26 @@ from typing import Any
 
 import pytest
 
+from infra.catalog.quantisations import quantisation
+from infra.plan.layout import Layout
+from infra.plan.memory.weights import stage_weights
+from infra.plan.startup import stored_bytes
+from tests.unit.catalog.config_samples import LLAMA, sample
 from tests.unit.plan.specs import LAB, model_of, plan_of
 
 M = "models/chat"
 
 
 def test_a_start_is_reading_copying_and_compiling() -> None:
-    """16.06 GB at 2 GB/s, then at 64 GB/s, then 300 s, of which 51 graphs take a quarter of a second each."""
+    """16.06 GB at 2 GB/s, then at 64 GB/s, then 300 s, 51 graphs at a quarter of a second each among them, a prompt."""
     start = model_of().startup
-    assert (start.read, start.copy, start.compile, start.capture, start.floor) == (9, 1, 287, 13, 310)
+    assert (start.read, start.copy, start.compile, start.capture, start.floor) == (9, 1, 287, 13, 311)
 
 
 def test_a_slow_disk_makes_the_budget_longer() -> None:
-    """161 s + 1 s + 300 s at 0.1 GB/s, with half as much again, in steps of a probe."""
+    """161 s + 1 s + 300 s + 1 s at 0.1 GB/s, with half as much again, in steps of a probe."""
     start = model_of({f"{M}/weights/read_gb_s": 0.1}).startup
-    assert (start.floor, start.budget, start.progress_deadline) == (462, 700, 1000)
+    assert (start.floor, start.budget, start.progress_deadline) == (463, 700, 1000)
 
 
 def test_a_small_model_gets_ten_minutes_all_the_same() -> None:
@@ -85,3 +90,13 @@ def test_the_gateway_outlives_its_own_drain() -> None:
     """10 s before the door closes, 10 min of drain, Envoy's own end, and 5 s over."""
     gateway = plan_of().gateway
     assert gateway.grace == 10 + 600 + gateway.teardown + 5
+
+
+@pytest.mark.parametrize("key", ["dtype", "torch_dtype"])
+@pytest.mark.parametrize(("stored", "factor"), [("float32", 2), ("float16", 1)])
+def test_float32_weights_were_read_at_two_bytes_a_value(key: str, stored: str, factor: int) -> None:
+    """Half of the time to read them was left out; in memory they take two bytes all the same."""
+    usual, one = sample(LLAMA), sample(LLAMA, **{key: stored})
+    assert stored_bytes(one) == factor * stored_bytes(usual)
+    in_memory = [stage_weights(each, Layout(), quantisation("bf16"), drafter=False) for each in (usual, one)]
+    assert in_memory[0] == in_memory[1]

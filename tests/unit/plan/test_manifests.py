@@ -55,7 +55,7 @@ def test_a_stop_leaves_time_for_open_answers(changes: dict[str, Any], grace: int
 
 def test_a_start_may_take_the_whole_budget() -> None:
     """Failures times period is no less than the budget, and liveness waits for it."""
-    probe = _container({f"{M}/startup_budget": "605s"})["startupProbe"]
+    probe = _container({f"{M}/startup_budget": "605s", f"{M}/first_prompt": 0})["startupProbe"]
     assert probe["failureThreshold"] * probe["periodSeconds"] >= 605
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infra.catalog.checkpoints import checkpoint
-from infra.catalog.engines import VLLM
+from infra.catalog.engines import ENGINES, LAST_READ, VLLM, engine_for
 from infra.catalog.gpus import GPUS
 from infra.plan.engine_args import environment
 from infra.plan.layout import Layout
@@ -71,8 +71,20 @@ def test_pods_turn_it_off_where_the_plan_says_so(data: int, said: str | None) ->
     assert environment(plan).get(ESTIMATE) == said
 
 
-@pytest.mark.parametrize(("version", "notes"), [((0, 32), 0), ((0, 33), 1), ((1, 0), 1)])
-def test_a_version_that_nobody_has_read_is_named(version: tuple[int, int], notes: int) -> None:
-    """0.99 was planned by the rules of 0.32 without a word."""
-    memory = size(checkpoint(DENSE), Layout(8), GPUS["b200"], VLLM[0], Options(version=version))
-    assert sum("the last one read" in note for note in memory.notes) == notes
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("later", "notes"), [((0, 0), 0), ((0, 1), 1), ((1, 0), 1)], ids=["read", "minor", "major"])
+def test_a_version_that_nobody_has_read_is_named(engine: str, later: tuple[int, int], notes: int) -> None:
+    """vLLM 0.99 was planned by the rules of 0.32 without a word, SGLang 0.6 by those of 0.5."""
+    version = (LAST_READ[engine][0] + later[0], LAST_READ[engine][1] + later[1])
+    memory = size(checkpoint(DENSE), Layout(8), GPUS["b200"], ENGINES[engine][0], Options(version=version))
+    told = [note for note in memory.notes if "the last one read" in note]
+    assert len(told) == notes
+    assert all(f"{engine} {version[0]}.{version[1]} is planned by the rules of" in note for note in told)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_version_older_than_all_rules_has_none(engine: str) -> None:
+    """It is not planned by the oldest ones."""
+    major, minor = ENGINES[engine][-1].since
+    assert engine_for(engine, (major, minor)) is ENGINES[engine][-1]
+    assert engine_for(engine, (major, minor - 1) if minor else (major - 1, 99)) is None

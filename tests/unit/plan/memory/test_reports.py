@@ -12,6 +12,7 @@ from infra.catalog.gpus import GPUS
 from infra.catalog.quantisations import quantisation
 from infra.plan.layout import Layout
 from infra.plan.memory import Memory, Options, size
+from infra.units import GIB
 
 GPT_OSS = "openai/gpt-oss-120b"
 GEMMA = "nvidia/Gemma-4-31B-IT-NVFP4"
@@ -89,6 +90,24 @@ def test_report_8_what_a_long_prefill_takes_stays_free(share: float, safe: bool)
     assert memory.starts
     assert memory.fits is safe
     assert any("long prefill" in note for note in memory.notes)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "tensor", "gib"),
+    [(8_192, 1, 3.9), (65_536, 1, 5.9), (65_536, 2, 3.9), (131_072, 1, 10.4)],
+    ids=["as seen", "wide batch", "wide batch, two ranks", "widest batch"],
+)
+def test_report_8_a_wider_batch_takes_more_in_a_long_prefill(tokens: int, tensor: int, gib: float) -> None:
+    """vllm#54775: stable with batches of 65,536 tokens, shut down with 81,920; 72 KiB a token over all ranks."""
+    memory = _size(DELTA, "b300", V21, tensor=tensor, batched_tokens=tokens, max_seqs=256)
+    assert round(memory.margin / GIB, 1) == gib
+
+
+@pytest.mark.parametrize("name", ["meta-llama/Llama-3.1-8B-Instruct", GPT_OSS, "deepseek-ai/DeepSeek-V3"])
+def test_report_8_layers_without_a_state_take_no_more(name: str) -> None:
+    """What attention takes is in the engine's own profile; the rest is context and fragments."""
+    memory = _size(name, "b300", V21, tensor=8, batched_tokens=65_536)
+    assert memory.margin == GIB
 
 
 @pytest.mark.parametrize("name", [DELTA, "deepseek-ai/DeepSeek-V3"])
