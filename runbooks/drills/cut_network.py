@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.drills import _pods
 from runbooks.drills._network import AllReplicas
-from runbooks.lib.drill.claims import Expects, Holds, Left
+from runbooks.lib.drill.claims import SLOW, Expects, Holds, Left
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
@@ -29,6 +29,7 @@ class CutNetwork(AllReplicas):
         also=("GatewayErrorsHigh", "TenantErrorsHigh", "ErrorBudgetBurnFast", "ErrorBudgetBurnSlow"),
     )
     during: ClassVar[Holds] = Holds(lost=None, cut=None, rejected=None)
+    may: ClassVar[Mapping[str, str]] = {"ModelLatencyHigh": SLOW["ModelLatencyHigh"]}
 
     def fault(self, ctx: Context) -> str:
         """Which way is cut."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +10,7 @@ from infra.errors import CheckError
 from runbooks.drills import _pods
 from runbooks.drills._network import AllReplicas
 from runbooks.lib import clients
-from runbooks.lib.drill.claims import Expects, Holds, Left
+from runbooks.lib.drill.claims import FAILING, SLOW, Expects, Holds, Left
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
@@ -46,6 +46,7 @@ class DelayNetwork(AllReplicas):
 
     rate: ClassVar[float] = 0.8
     during: ClassVar[Holds] = Holds(rejected=20)
+    may: ClassVar[Mapping[str, str]] = {**FAILING, **SLOW}
     expects: ClassVar[Expects | None] = Expects(
         "ModelFirstTokenSlow", timedelta(seconds=180), "serving/explain_latency",
         "network between gateway and engine adds",

@@ -23,6 +23,7 @@ class DrainHost(Drill):
     """Drain a real host under load: its replicas move, no request is lost or cut."""
 
     silent_because: ClassVar[str] = "a drain is planned work; HostCordoned comes only when a host stays cordoned"
+    forgets: ClassVar[str] = "Prometheus may move too, and where no volume goes with it, it begins anew"
     tokens: ClassVar[int] = 80
     recovers_within: ClassVar[timedelta] = timedelta(minutes=5)
     deadline: ClassVar[timedelta] = timedelta(minutes=15)

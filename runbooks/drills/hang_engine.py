@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.drills._engine import EngineFault
@@ -9,7 +10,7 @@ from runbooks.drills._parts import SOON
 from runbooks.drills._processes import processes
 from runbooks.engine.model import Outcome
 from runbooks.lib import clients
-from runbooks.lib.drill.claims import Expects, Holds
+from runbooks.lib.drill.claims import FAILING, SLOW, STARTS, Expects, Holds
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
@@ -23,6 +24,7 @@ class HangEngine(EngineFault):
 
     expects: ClassVar[Expects | None] = Expects("EngineHung", SOON, "serving/recover_engine", "no token|hung|hang")
     during: ClassVar[Holds] = Holds(lost=3, cut=20)
+    may: ClassVar[Mapping[str, str]] = {**FAILING, **SLOW, **STARTS}
 
     def fault(self, ctx: Context) -> str:
         """Which process hangs."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from runbooks.drills._deletion import DeletePod
 from runbooks.drills._engine import EngineFault
 from runbooks.drills._parts import SOON
-from runbooks.lib.drill.claims import Expects, Holds
+from runbooks.lib.drill.claims import FAILING, SLOW, STARTS, Expects, Holds
 
 
 class KillEnginePod(DeletePod, EngineFault):
@@ -23,3 +24,4 @@ class KillEnginePod(DeletePod, EngineFault):
         "EngineDown", SOON, "serving/recover_engine", "starting|not ready|missing"
     )
     during: ClassVar[Holds] = Holds(cut=3, lost=6)
+    may: ClassVar[Mapping[str, str]] = {**FAILING, **SLOW, **STARTS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +11,7 @@ from runbooks.drills._parts import SOON
 from runbooks.drills._processes import processes
 from runbooks.engine.model import Outcome
 from runbooks.lib import clients
-from runbooks.lib.drill.claims import Expects, Holds
+from runbooks.lib.drill.claims import FAILING, SLOW, STARTS, Expects, Holds
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
@@ -32,6 +33,7 @@ class KillEngineProcess(EngineFault):
 
     expects: ClassVar[Expects | None] = Expects("StreamsCut", SOON, "serving/explain_errors", "cut|replica")
     during: ClassVar[Holds] = Holds(cut=10)
+    may: ClassVar[Mapping[str, str]] = {**FAILING, **SLOW, **STARTS}
     tokens: ClassVar[int] = 300
     rate: ClassVar[float] = 0.7
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,7 +10,7 @@ from runbooks.drills import _pods
 from runbooks.drills._deletion import DeletePod
 from runbooks.drills._parts import SOON
 from runbooks.engine.model import Outcome, Target
-from runbooks.lib.drill.claims import Holds, Left
+from runbooks.lib.drill.claims import FAILING, Holds, Left
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
@@ -27,6 +27,7 @@ class KillGatewayPod(DeletePod):
         "one gateway pod of two is replaced within seconds; GatewayDown is about all of them"
     )
     during: ClassVar[Holds] = Holds(cut=3, lost=6)
+    may: ClassVar[Mapping[str, str]] = FAILING
     lasts: ClassVar[timedelta] = SOON / 9
 
     def targets(self, ctx: Context) -> Iterable[Target]:

@@ -20,6 +20,7 @@ class LoseHost(Signal):
     expects: ClassVar[Expects | None] = Expects(
         "HostNotReady", timedelta(seconds=150), "host/recover_host", "not ready|NotReady", also=("MetricsAbsent",)
     )
+    may: ClassVar[Mapping[str, str]] = {"GpuLost": "a host that is gone reports no GPUs"}
 
     def hosts(self, ctx: Context) -> Sequence[Host]:
         """Which."""

@@ -18,6 +18,11 @@ class LoseLeaf(Signal):
     """All hosts of a leaf stop answering at once."""
 
     expects: ClassVar[Expects | None] = Expects("LeafDown", timedelta(seconds=120), "host/recover_host", "leaf")
+    may: ClassVar[Mapping[str, str]] = {
+        "HostNotReady": "each host of the leaf is one",
+        "GpuLost": "a host that is gone reports no GPUs",
+        "MetricsAbsent": "nobody reports what these hosts did",
+    }
 
     def hosts(self, ctx: Context) -> Sequence[Host]:
         """Which."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, ClassVar
 
 from runbooks.drills._network import NetworkFault
-from runbooks.lib.drill.claims import Expects, Holds
+from runbooks.lib.drill.claims import FAILING, Expects, Holds
 
 if TYPE_CHECKING:
     from runbooks.engine.context import Context
@@ -26,6 +27,7 @@ class LosePackets(NetworkFault):
         "ModelLatencyHigh", timedelta(seconds=150), "serving/explain_latency", "network between gateway and engine adds"
     )
     during: ClassVar[Holds] = Holds(cut=4)
+    may: ClassVar[Mapping[str, str]] = FAILING
     after: ClassVar[Holds] = Holds(cut=2)
     tokens: ClassVar[int] = 48
 

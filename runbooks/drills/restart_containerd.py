@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from runbooks.drills._parts import SOON, StopService
@@ -16,6 +17,7 @@ class RestartContainerd(StopService):
     expects: ClassVar[Expects | None] = Expects(
         "ContainerRuntimeDown", SOON, "cluster/restore_control_plane", "containerd\\S* does not run"
     )
+    may: ClassVar[Mapping[str, str]] = {"HostNotReady": "a kubelet without a runtime says so of its host"}
 
     class Inputs(EngineInputs):
         """Where."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import ClassVar
 
@@ -16,4 +17,5 @@ class StopDns(StopService):
     expects: ClassVar[Expects | None] = Expects(
         "DnsDown", SOON, "cluster/restore_control_plane", "coredns does not run"
     )
+    may: ClassVar[Mapping[str, str]] = {"MetricsAbsent": "DNS that is stopped reports nothing"}
     lasts: ClassVar[timedelta] = timedelta(seconds=20)

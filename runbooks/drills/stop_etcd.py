@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import ClassVar
 
@@ -14,4 +15,8 @@ class StopEtcd(StopService):
 
     service: ClassVar[str] = "etcd"
     expects: ClassVar[Expects | None] = Expects("EtcdDown", SOON, "cluster/restore_control_plane", "etcd does not run")
+    may: ClassVar[Mapping[str, str]] = {
+        "ApiServerDown": "without etcd it cannot answer",
+        "MetricsAbsent": "what is known of hosts and pods comes from etcd",
+    }
     lasts: ClassVar[timedelta] = timedelta(seconds=30)

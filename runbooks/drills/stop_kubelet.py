@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import ClassVar
 
@@ -22,6 +23,7 @@ class StopKubelet(StopService):
         labels={"host": "lab-1"},
         also=("PrometheusTargetDown",),
     )
+    may: ClassVar[Mapping[str, str]] = {"MetricsAbsent": "a kubelet that is stopped reports nothing"}
 
     class Inputs(EngineInputs):
         """Where."""

@@ -29,6 +29,7 @@ class StopPrometheus(Drill):
     expects: ClassVar[Expects | None] = Expects(
         "Watchdog", timedelta(minutes=5), "monitoring/restore_data", "[Pp]rometheus.*(answer|reach|ready|replica|down)"
     )
+    forgets: ClassVar[str] = "it is Prometheus that is stopped"
     needs_lab: ClassVar[bool] = True
     deadline: ClassVar[timedelta] = timedelta(minutes=15)
     recovers_within: ClassVar[timedelta] = timedelta(minutes=5)

@@ -134,6 +134,15 @@ class Prometheus:
             raise Unknown(f"{text} — no data within {within} — see that its metrics are scraped")
         return found
 
+    def stored(self, selector: str, *, within: timedelta, **names: Value) -> list[Series]:
+        """All samples of the time up to now as they were written, none included; ``range`` would fill gaps.
+
+        Raises:
+            Unknown: there is no answer.
+        """
+        data = self._query("/api/v1/query", query=fill(f"{selector}[{math.ceil(within.total_seconds())}s]", names))
+        return [Series(entry["metric"], _points(entry["values"])) for entry in data["result"]]
+
     def series_exist(self, metric: str) -> bool:
         """Whether any series bears this name now."""
         return bool(self._instant(fill('count({__name__="$metric"})', {"metric": metric})))

@@ -148,6 +148,11 @@ class Receiver(ThreadingHTTPServer):
     def _work(self) -> None:
         while True:
             alert = self._waiting.get()
+            with self._mutex:
+                is_over = (alert.fingerprint, alert.starts) not in self._known
+            if is_over:
+                # It waited too long: what it would be told is about a fault that is gone.
+                continue
             try:
                 self._answerer.answer(alert, self._answering(alert))
             except Exception as error:  # one alert that cannot be answered must not end the worker

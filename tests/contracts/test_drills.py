@@ -55,6 +55,19 @@ def test_a_drill_says_what_is_seen_of_it(command: str) -> None:
 
 
 @each_drill
+def test_pages_that_a_drill_may_bring_are_few_and_have_a_reason(command: str) -> None:
+    """They are pages that it does not wait for; pages about failed requests only where requests may fail."""
+    drill = _drill(command)
+    awaited = drill.expects.alerts if drill.expects else ()
+    assert {ALERTS[name].severity for name in drill.may} <= {"page"}
+    assert all(drill.may.values())
+    assert not set(drill.may) & set(awaited)
+    lets_fail = any(allowed != 0 for allowed in (drill.during.lost, drill.during.cut, drill.during.rejected))
+    told = {"ModelErrorsHigh", "GatewayErrorsHigh"} & {*drill.may, *awaited}
+    assert len(told) == (2 if lets_fail else 0)
+
+
+@each_drill
 def test_a_drill_undoes_its_fault_and_looks_again(command: str) -> None:
     """Steps come in one order: a step of its own would come before the look and the load. The look is made twice."""
     steps = {step.name: step for step in _drill(command).steps()}

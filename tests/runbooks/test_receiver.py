@@ -205,6 +205,25 @@ def test_no_label_can_make_a_run_act(place: Place) -> None:
         assert words[6:] == ["--json", *(["--scope=--yes"] if command == "sample/write_files" else [])]
 
 
+def test_queued_events_trip_again_after_a_reset(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVSentinel#450: an alert that is over before its turn comes is not answered any more; a new one is."""
+    answered: list[str] = []
+    busy = threading.Event()
+
+    def answer(told: Alert, commands: Any) -> None:
+        answered.append(told.fingerprint)
+        busy.wait(30)
+
+    monkeypatch.setattr(receiver._answerer, "answer", answer)
+    post(receiver, hook(alert(mark="first")))
+    wait_until(lambda: answered == ["first"])
+    post(receiver, hook(alert(mark="over"), alert(mark="lasts")))
+    post(receiver, hook(alert(mark="over", status="resolved")))
+    busy.set()
+    wait_until(lambda: receiver._waiting.empty() and len(answered) > 1)
+    assert answered == ["first", "lasts"]
+
+
 def test_a_full_queue_asks_alertmanager_to_come_back(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     """503; what was taken stays taken, the rest is not known."""
     monkeypatch.setattr(receiver._answerer, "answer", lambda *words: threading.Event().wait())

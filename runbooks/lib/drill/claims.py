@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 FAILURES = ("lost", "cut", "wrong")
 """Verdicts of the traffic driver that no client may see unless a drill says so."""
 
+FAILING = {
+    "ModelErrorsHigh": "some requests may fail, and how many is judged by itself",
+    "GatewayErrorsHigh": "some requests may fail before an engine answers, and how many is judged by itself",
+    "ErrorBudgetBurnFast": "requests that may fail are spent from the budget",
+}
+"""Pages that tell of failed requests, for drills that let some fail."""
+
+SLOW = {
+    "ModelLatencyHigh": "answers that were held up come late",
+    "ErrorBudgetBurnFast": "late answers are spent from the budget",
+}
+"""Pages that tell of late answers, for drills that let answers wait."""
+
+STARTS = {"MetricsAbsent": "a replica that starts reports nothing yet"}
+"""For drills after which an engine starts anew."""
+
 
 @dataclass(frozen=True)
 class Holds:

@@ -12,7 +12,7 @@ from infra.errors import Unknown
 from runbooks.engine.context import Context
 from runbooks.engine.model import Outcome, Runbook, step
 from runbooks.lib import clients
-from runbooks.lib.drill import answer, health, report, traces
+from runbooks.lib.drill import answer, health, pages, report, traces
 from runbooks.lib.drill.claims import Expects, Holds, Left
 from runbooks.lib.drill.timeline import Timeline
 
@@ -31,6 +31,10 @@ class Drill(Runbook):
     expects: ClassVar[Expects | None] = None
     """None when no alert is due; then ``silent_because`` says why."""
     silent_because: ClassVar[str] = ""
+    may: ClassVar[Mapping[str, str]] = {}
+    """Pages that the fault may bring too, each with the reason; any other that fires meanwhile fails the drill."""
+    forgets: ClassVar[str] = ""
+    """Why Prometheus may lose its memory of the fault; empty when it must remember."""
     steady: ClassVar[Holds] = Holds(first_token_s=2.5)
     during: ClassVar[Holds] = Holds()
     after: ClassVar[Holds] = Holds()
@@ -184,7 +188,7 @@ class Drill(Runbook):
         self.report = self.traffic.stop()
         broken = [f"during: {said}" for said in self.during.broken(self.report.window(self.broken_at, well))]
         broken += [f"after: {said}" for said in self.after.broken(self.report.window(well, time.time()))]
-        broken += self.judge(ctx)
+        broken += [*self.judge(ctx), *pages.unasked(ctx, self)]
         report.write(ctx, self, broken)
         return Outcome.fail("; ".join(broken)) if broken else Outcome.ok(f"recovered after {took:.0f} s")
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from runbooks.engine.context import Context
     from runbooks.lib.drill.model import Drill
 
-COLOURS = {"steady": "#2a7", "fault": "#c22", "alert": "#e80", "runbook": "#36c", "healed": "#888", "recovered": "#2a7"}
+COLOURS = {
+    "steady": "#2a7", "fault": "#c22", "alert": "#e80", "page": "#c0c", "runbook": "#36c", "healed": "#888",
+    "recovered": "#2a7",
+}  # fmt: skip
 """One colour per station of the timeline."""
 
 

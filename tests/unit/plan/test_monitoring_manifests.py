@@ -10,6 +10,7 @@ import pytest
 
 from infra.config.observability import Alertmanager
 from infra.plan.facts import ObservabilityPlan, Plan
+from infra.plan.labels import POOL_LABEL, own_labels
 from infra.plan.manifests.observability import alertmanager, ground, programs, watch
 from infra.plan.manifests.observability.gpu_exporter import counters
 from tests.unit.plan.specs import LAB, STACK, plan_of
@@ -188,6 +189,18 @@ def test_an_existing_prometheus_gets_monitors_and_rules_only() -> None:
     assert {part for part in found if part.startswith("pods-")} == {"pods-vllm", "pods-envoy", "pods-dcgm-exporter"}
     assert {item["metadata"]["namespace"] for item in found.values()} == {"metrics"}
     assert {item["metadata"]["labels"]["release"] for item in found.values()} == {"kps"}
+
+
+@pytest.mark.parametrize("ownership", ["baremetal", "baremetal-operator", "coreweave"])
+def test_xid_detection_is_off_when_drivers_are_preinstalled(ownership: str) -> None:
+    """NVSentinel#348: the exporter goes where the pool's own label is, whoever brought the driver and labels GPUs."""
+    changes = {**OWN, "cluster/ownership": ownership, "cluster/target": ownership.partition("-")[0]}
+    plan, _ = seen(changes, STACK)
+    (pod,) = (pod for part, pod in pods(objects(changes)) if part == "gpu-exporter")
+    assert "nodeSelector" not in pod
+    asked = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert asked == [{"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": ["gpus"]}]}]
+    assert all(own_labels(pool)[POOL_LABEL] == pool.name for pool in plan.pools)
 
 
 def test_an_existing_operator_is_not_brought_again() -> None:

@@ -6,7 +6,7 @@ import hashlib
 
 from infra.catalog.dcgm import COUNTERS
 from infra.plan.facts import ObservabilityPlan, Plan
-from infra.plan.labels import GPU_TAINT
+from infra.plan.labels import GPU_TAINT, POOL_LABEL
 from infra.plan.manifests.base import Manifest, manifest
 from infra.plan.manifests.observability.form import resources
 
@@ -54,11 +54,17 @@ def _pod(plan: Plan, seen: ObservabilityPlan) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         **({"runtimeClassName": plan.ownership.runtime_class} if plan.ownership.runtime_class else {}),
-        "nodeSelector": {"nvidia.com/gpu.present": "true"},
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _of_pools(plan)}},
         "tolerations": [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}],
         "containers": [_container(seen)],
         "volumes": [*volumes, {"name": "counters", "configMap": {"name": NAME}}],
     }
+
+
+def _of_pools(plan: Plan) -> Manifest:
+    """Hosts by their pool: labels about GPUs are there only where somebody runs GPU feature discovery."""
+    pools = sorted(pool.name for pool in plan.pools if pool.board.gpu and not pool.simulated)
+    return {"nodeSelectorTerms": [{"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": pools}]}]}
 
 
 def _container(seen: ObservabilityPlan) -> Manifest:

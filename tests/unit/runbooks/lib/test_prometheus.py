@@ -75,6 +75,17 @@ def test_none_is_an_answer_only_where_the_metric_exists() -> None:
         _prometheus(200, _vector()).samples("upp == 0", needs=["upp"])
 
 
+def test_what_was_stored_is_told_without_filling_gaps() -> None:
+    """An alert that has resolved has its samples still; none at all is an answer, no answer is unknown."""
+    matrix = {"resultType": "matrix", "result": [{"metric": {"alertname": "x"}, "values": [[10, "1"], [15, "1"]]}]}
+    (found,) = _prometheus(200, {"status": "success", "data": matrix}).stored("ALERTS", within=timedelta(seconds=60))
+    assert [at.timestamp() for at, _ in found.points] == [10, 15]
+    none = {"status": "success", "data": {"resultType": "matrix", "result": []}}
+    assert _prometheus(200, none).stored("ALERTS", within=timedelta(seconds=60)) == []
+    with pytest.raises(Unknown):
+        _prometheus(503, "").stored("ALERTS", within=timedelta(seconds=60))
+
+
 def test_silence_of_an_alert_without_a_rule_says_nothing() -> None:
     """A name that no rule makes can never fire."""
     pages = {"/api/v1/alerts": {"alerts": []}, "/api/v1/rules": {"groups": []}}
