@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pulumi
 
+from infra.components.archives import gather
 from infra.components.gateway import GatewayArgs, GatewayService
-from infra.components.gpu_pool import GpuPool, GpuPoolArgs
 from infra.components.ground import Footing
+from infra.components.hosts import hosts
 from infra.components.model_service import ModelService, ModelServiceArgs
-from infra.components.objects import create
 from infra.components.observability import Observability, ObservabilityArgs
-from infra.config.load import from_pulumi, kubeconfig_path, pulumi_config
+from infra.config.load import clone_root, from_pulumi, kubeconfig_path, pulumi_config
 from infra.plan.build import accepted
+from infra.plan.installed import installed
 from infra.plan.manifests.cluster import callers, namespaces
 from infra.plan.outputs import outputs
 from infra.targets.choice import target_of
@@ -20,14 +21,12 @@ from infra.targets.choice import target_of
 def main() -> None:
     """Declare the whole stack."""
     plan = accepted(spec := from_pulumi(pulumi.get_stack(), pulumi_config()))
+    gather(installed(plan), clone_root())
     target = target_of(plan)
-    opts = (footing := Footing(plan.cluster, target.ground(plan), lambda: kubeconfig_path(spec))).opts
+    footing = Footing(plan.cluster, target.ground(plan), lambda: kubeconfig_path(spec))
     once = {**namespaces(plan), **target.cluster_objects(plan)}
-    base: list[pulumi.Resource] = [create(name, manifest, opts) for name, manifest in once.items()]
-    for pool in plan.pools:
-        parts = (target.pool_resources(plan, pool), target.pool_objects(pool), target.host_patches(pool))
-        base.append(GpuPool(f"pool-{pool.name}", GpuPoolArgs(pool, *parts, footing), opts))
-    ready = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=base))
+    pools = [(target.pool_resources(plan, p), target.pool_objects(p), target.host_patches(p)) for p in plan.pools]
+    ready = hosts(plan, once, pools, footing)
     for model in plan.models:
         ModelService(f"model-{model.name}", ModelServiceArgs(model, callers(plan)), ready)
     GatewayService("gateway", GatewayArgs(plan, spec.key_values), ready)

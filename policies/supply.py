@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.errors import Unknown
+from policies import releases
 from policies.field import Field
+from policies.networks import KINDS
 from policies.resource import Resource
 
 OPERATOR_LABELS = {
@@ -38,6 +40,8 @@ class Supply:
     classes: set[str] = field(default_factory=set)
     resources: set[str] = field(default_factory=set)
     """Resources that a device plugin adds to hosts, in amounts that the hardware decides."""
+    networks: set[str] = field(default_factory=set)
+    """Networks beside the cluster's own that pods can have interfaces in."""
     label_starts: set[str] = field(default_factory=set)
     unsure: list[str] = field(default_factory=list)
 
@@ -80,13 +84,17 @@ def _virtual_functions(total: Supply, policy: Resource) -> None:
     total.resources.add(f"nvidia.com/{policy.inputs['spec']['resourceName'].known()}")
 
 
+def _network(total: Supply, network: Resource) -> None:
+    total.networks.add(str(network.inputs["metadata"]["name"].known()))
+
+
 def _cluster_policy(total: Supply, policy: Resource) -> None:
     _gpu_operator(total, policy.inputs["spec"]["operator"]["runtimeClass"])
 
 
 def _release(total: Supply, release: Resource) -> None:
     """Add what an operator installed by Helm provides; its objects are not resources of the stack."""
-    chart = str(release.inputs["chart"].known()).rstrip("/").rpartition("/")[2]
+    chart = releases.release(release).chart
     if chart == "gpu-operator":
         _gpu_operator(total, release.inputs.at("values", "operator", "runtimeClass"))
     elif chart == "network-operator":
@@ -101,6 +109,8 @@ PROVIDERS = {
     ("node.k8s.io", "RuntimeClass"): _runtime_class,
     ("core", "ConfigMap"): _config_map,
     ("mellanox.com", "NicClusterPolicy"): _network_operator,
+    ("mellanox.com", "NicNodePolicy"): _network_operator,
+    **dict.fromkeys(KINDS, _network),
     ("sriovnetwork.openshift.io", "SriovNetworkNodePolicy"): _virtual_functions,
     ("nvidia.com", "ClusterPolicy"): _cluster_policy,
     ("helm.sh", "Release"): _release,

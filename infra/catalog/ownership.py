@@ -56,7 +56,7 @@ OWNERSHIPS: Mapping[str, Ownership] = {
                   {"hostPaths": {"driverInstallDir": "/home/kubernetes/bin/nvidia"},
                    "toolkit": {"installDir": "/home/kubernetes/bin/nvidia",
                                "env": [{"name": "RUNTIME_CONFIG_SOURCE", "value": "file"}]},
-                   "cdi": {"enabled": True, "default": True}},
+                   "cdi": {"enabled": True}},
                   ("gke-no-default-nvidia-gpu-device-plugin", "true"),
                   "AICR recipes/components/gpu-operator/values-gke-cos.yaml"),
         Ownership("aks-ubuntu", "aks", "operator", "operator", "operator", "operator", True, True, "nvidia",

@@ -55,4 +55,7 @@ def _provides(args: GpuPoolArgs) -> Manifest:
         return {}
     classes = [args.plan.runtime_class] if args.plan.runtime_class else []
     labels, resources = host_labels(args.plan), host_resources(args.plan)
+    if args.plan.missing_parts:
+        # Nobody registers the devices of its fabric.
+        resources = {name: amount for name, amount in resources.items() if name not in args.plan.rdma_resources}
     return {"provides": {"labels": labels, "resources": resources, "runtimeClasses": classes}}

@@ -30,6 +30,8 @@ class Footing:
         """Resources of the cluster, by Pulumi's name."""
         self.after: list[pulumi.Resource] = []
         """What hosts must wait for."""
+        self.kubeconfig: pulumi.Input[str] = ""
+        """How the cluster is reached: path of a kubeconfig, or its content."""
         own: list[pulumi.ProviderResource] = []
         if ground:
             cloud.create([ground.provider], pulumi.ResourceOptions(), self.made)
@@ -42,9 +44,10 @@ class Footing:
     def _kubernetes(self, name: str, ground: Ground | None, kubeconfig: Callable[[], Path]) -> k8s.Provider:
         """Reach the cluster; only another one makes objects anew, never another address or key of the same."""
         if ground and ground.access:
-            content = _content(ground.access, self.made)
-            return k8s.Provider("cluster", kubeconfig=content, cluster_identifier=self._identity(ground.access))
-        return k8s.Provider("cluster", kubeconfig=str(kubeconfig()), cluster_identifier=name)
+            self.kubeconfig = _content(ground.access, self.made)
+            return k8s.Provider("cluster", kubeconfig=self.kubeconfig, cluster_identifier=self._identity(ground.access))
+        self.kubeconfig = str(kubeconfig())
+        return k8s.Provider("cluster", kubeconfig=self.kubeconfig, cluster_identifier=name)
 
     def _identity(self, access: Access) -> pulumi.Output[str]:
         identity: pulumi.Output[str] = cloud.value(access.identity, self.made)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
+import yaml
 
 from infra.plan.manifests.base import Manifest
 
@@ -43,3 +46,11 @@ _MODULES = {
 
 def _snake(key: str) -> str:
     return re.sub(r"(?<!^)([A-Z])", r"_\1", key).lower()
+
+
+def read(folder: Path) -> Iterator[tuple[str, Manifest]]:
+    """Yield the definitions of kinds in a folder, one to a file: name of the file → manifest."""
+    # A megabyte of YAML: the loader in C takes a tenth of the time.
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for path in sorted(folder.glob("*.yaml")):
+        yield path.stem, yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506  safe, and written in C

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pulumi
-import yaml
 
-from infra.components.objects import create
+from infra.components.objects import create, read
 from infra.plan.facts import ObservabilityPlan, Plan
 from infra.plan.manifests import observability
 from infra.plan.manifests.base import Manifest
@@ -52,15 +50,8 @@ class Observability(pulumi.ComponentResource):
     def _definitions(self) -> list[pulumi.Resource]:
         # A definition takes all objects of its kind along, those of other stacks too.
         keep = pulumi.ResourceOptions(parent=self, retain_on_delete=True)
-        return [create(f"{self._name}-kind-{kind}", manifest, keep) for kind, manifest in _read()]
+        return [create(f"{self._name}-kind-{kind}", manifest, keep) for kind, manifest in read(DEFINITIONS)]
 
 
 def _brings_definitions(seen: ObservabilityPlan) -> bool:
     return seen.installs and "existing" not in (seen.config.operator, seen.config.definitions)
-
-
-def _read() -> Iterator[tuple[str, dict[str, Any]]]:
-    # A megabyte of YAML: the loader in C takes a tenth of the time.
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    for path in sorted(DEFINITIONS.glob("*.yaml")):
-        yield path.stem, yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506  safe, and written in C

@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from infra.config import attachments, machines, stack_file
+from infra.config import archives, attachments, machines, stack_file
 from infra.config.keys import shared_values, unknown_models
 from infra.config.mistakes import closest, explain, nearest
 from infra.config.stack import SECTIONS, Spec, Stack
@@ -126,6 +126,7 @@ def parse(name: str, sections: Mapping[str, Any], root: Path, today: date | None
     problems += _prices_to_come(stack, today) if stack else ()
     hosts = attachments.machines(stack.pools if stack else {}, root, problems)
     problems += machines.mistakes(stack.pools, hosts, stack.cluster.target) if stack else ()
+    problems += archives.mistakes(stack.charts, root) if stack else ()
     mistaken |= {f"models.{name}.evidence" for name, model in models.items() if model.evidence and name not in evidence}
     found = frozenset(mistaken)
     return Spec(name, stack, tuple(problems), found, str(root), digests, has_lock, architectures, evidence, hosts)

@@ -19,6 +19,10 @@ from infra.config.base import (
     NAME_PATTERN,
     PCI_PATTERN,
 )
+from infra.config.charts import CHART_VERSION_PATTERN, OCI_PATTERN, REPOSITORY_PATTERN, SHA256_PATTERN
+from infra.config.gpu_operator import DRIVER_PATTERN, REGISTRY_PATTERN, SHARE_PATTERN
+from infra.config.models import CUDA_PATTERN
+from infra.config.network import PKEY_PATTERN
 from infra.config.observability import PAGES_PATTERN, SECRET_KEY_PATTERN, SECRET_PATTERN, URL_PATTERN
 
 _FIXES = {
@@ -41,10 +45,19 @@ _PATTERNS = {
     HOST_PATTERN: "a host name: lower-case letters, digits, dashes and dots",
     INTERFACE_PATTERN: "the name of a network interface, at most 15 characters",
     PCI_PATTERN: 'a PCI address such as "0000:18:00.0", in quotes',
+    PKEY_PATTERN: "a partition key in hexadecimal, such as 0x8002, in quotes",
     URL_PATTERN: "an http or https address; what opens it goes into a Secret",
     PAGES_PATTERN: "an http or https address without a slash at its end, or runbooks",
     SECRET_PATTERN: "the name of a Secret: lower-case letters, digits, dashes and dots",
     SECRET_KEY_PATTERN: "a key of a Secret: letters, digits, dashes, dots and underscores",
+    REPOSITORY_PATTERN: "an http or https address; what opens it stays out of a stack",
+    OCI_PATTERN: "a folder of an OCI registry such as oci://mirror.example.com/charts, without tag or digest",
+    CUDA_PATTERN: 'a version of CUDA such as "13.0", in quotes',
+    DRIVER_PATTERN: "a version of the driver such as 595.91.07, or a branch such as 595 with precompiled",
+    SHARE_PATTERN: "a number of hosts such as 2, in quotes, or a share such as 25%",
+    REGISTRY_PATTERN: "a folder of a registry such as mirror.example.com/nvidia, without tag",
+    SHA256_PATTERN: "64 hex digits, as sha256sum prints them",
+    CHART_VERSION_PATTERN: "one version such as v26.7.0, no range",
 }
 """What our patterns mean, in words."""
 

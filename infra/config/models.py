@@ -16,6 +16,10 @@ MOST_REPLICAS = 4096
 Positive = Annotated[int, Field(ge=1)]
 
 
+CUDA_PATTERN = r"^\d{2}\.\d$"
+"""A version of CUDA such as 13.0, in quotes."""
+
+
 class Shape(Frozen):
     """Shape of a model that the catalog does not know, as its ``config.json`` says."""
 
@@ -88,6 +92,8 @@ class Model(Frozen):
     engine_version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$")]
     image: str
     """Image reference; by digest, or by name when the image lock knows its digest."""
+    cuda: Annotated[str, Field(pattern=CUDA_PATTERN)] | None = None
+    """Version of CUDA in the image; left out, it is not compared with the driver of the hosts."""
     pool: Name
     replicas: Annotated[int, Field(ge=1, le=MOST_REPLICAS)]
     tensor_parallel: Annotated[int, Field(ge=1, le=72)] = 1

@@ -10,7 +10,9 @@ from infra.catalog.boards import BOARDS
 from infra.catalog.shapes import SHAPES
 from infra.config.base import Frozen, Labels
 from infra.config.capacity import Supply
+from infra.config.gpu_operator import PoolOperator
 from infra.config.machines import Machine
+from infra.config.network import Network
 
 BoardName = Literal["hgx-b300", "hgx-b200", "hgx-h200", "hgx-h100", "nvl72-gb200", "nvl72-gb300", "lab-host"]
 
@@ -26,6 +28,8 @@ class Pool(Frozen):
     spare_hosts: Annotated[int, Field(ge=0)] = 0
     """Hosts that no replica is planned on, kept for the day one fails (count)."""
     fabric: Literal["roce", "infiniband", "efa", "none"] = "none"
+    network: Network = Network()
+    """How its pods get at the fabric."""
     hosts_per_leaf: Annotated[int, Field(ge=1, le=256)] = 16
     """Hosts one switch hop apart (count)."""
     zone: str = ""
@@ -36,6 +40,8 @@ class Pool(Frozen):
     """Its hosts by name, where they are there already (target baremetal); plays and proofs of hosts need them."""
     machines_file: str | None = None
     """A YAML or JSON list of them instead; relative to the clone."""
+    gpu_operator: PoolOperator = PoolOperator()
+    """What the GPU Operator does on its hosts."""
     labels: Labels = Field(default={})
     """Labels of your own on each host of the pool."""
     usd_per_gpu_hour: Annotated[float, Field(gt=0)] | None = None

@@ -10,9 +10,12 @@ from pydantic import Field, SecretStr
 
 from infra.catalog.architecture import Architecture
 from infra.config.base import Frozen, Name
+from infra.config.charts import ChartName, ChartSource
 from infra.config.cluster import Cluster
 from infra.config.evidence import Evidence
+from infra.config.fabric import FabricConfig
 from infra.config.gateway import Gateway
+from infra.config.gpu_operator import GpuOperator
 from infra.config.images import Images
 from infra.config.keys import Key
 from infra.config.machines import Machine
@@ -32,6 +35,9 @@ class Stack(Frozen):
     gateway: Gateway
     keys: dict[Name, Key] = Field(default={})
     images: Images = Images()
+    charts: dict[ChartName, ChartSource] = Field(default={})
+    fabric: FabricConfig = FabricConfig()
+    gpu_operator: GpuOperator = GpuOperator()
     observability: Observability | None = None
     prices: dict[BoardName, BoardPrice] = Field(default={})
 

@@ -8,27 +8,42 @@ from dataclasses import replace
 from infra.catalog.boards import BOARDS
 from infra.catalog.shapes import SHAPES
 from infra.catalog.targets import LAB_HOSTS, LAB_SSH_CONFIG, TARGETS, TargetFacts
-from infra.config.machines import Machine
 from infra.config.mistakes import nearest
 from infra.config.pools import Pool
 from infra.config.stack import Spec, Stack
 from infra.errors import ConfigError
+from infra.plan import installed
+from infra.plan.charts import charts_of
 from infra.plan.cost import price_of
 from infra.plan.envoy import TEARDOWN
+from infra.plan.fabric.access import access_of
 from infra.plan.facts import GatewayPlan, ModelPlan, Plan, PoolPlan, Refusal
 from infra.plan.goals import notes as goal_notes
+from infra.plan.gpu_operator.spec import planned
 from infra.plan.images import with_digest
 from infra.plan.models import plan_models
 from infra.plan.needs import needs
 from infra.plan.observability import observe
 from infra.plan.ownership import ownership_of
-from infra.plan.refusals import capacity, clouds, fit, formats, lifecycle, monitoring, ownership, shapes, wiring
+from infra.plan.refusals import (
+    capacity,
+    clouds,
+    fabric,
+    fit,
+    formats,
+    gpu_operator,
+    lifecycle,
+    monitoring,
+    ownership,
+    shapes,
+    wiring,
+)
 
 
 def build(spec: Spec, stack: Stack) -> Plan:
     """Compute the plan; what cannot work becomes a refusal in it, never an exception."""
     target = TARGETS[stack.cluster.target]
-    pools = {name: _pool(name, pool, stack, target, spec.machines.get(name, ())) for name, pool in stack.pools.items()}
+    pools = {name: _pool(name, pool, stack, target, spec) for name, pool in stack.pools.items()}
     refusals = list(_unknown_pools(stack, spec.mistaken))
     models, unplanned = plan_models(spec, stack, pools)
     refusals += unplanned
@@ -60,6 +75,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         protected=stack.cluster.protected,
         cloud=stack.cluster.cloud,
         needs=needs(stack, pools.values()),
+        fabric=stack.fabric,
         pools=tuple(pools.values()),
         models=models,
         gateway=gateway,
@@ -67,8 +83,14 @@ def build(spec: Spec, stack: Stack) -> Plan:
         ssh_config=stack.cluster.ssh_config or (LAB_SSH_CONFIG if target.name == "lab" else ""),
         refusals=tuple(refusals),
         notes=tuple(_notes(spec, stack, models)),
+        gpu_operator=planned(stack.gpu_operator, target, ownership_of(stack), has_gpus=_has_gpus(pools.values())),
+        charts=charts_of(stack.charts),
     )
-    return replace(plan, refusals=(*plan.refusals, *monitoring.check(plan, lock=lock, has_lock=spec.has_lock)))
+    found = [*fabric.check(plan, spec.mistaken, lock=lock, has_lock=spec.has_lock)]
+    found += ownership.check_plan(plan, stack.cluster.kubernetes)
+    found += gpu_operator.check(plan)
+    found += monitoring.check(plan, lock=lock, has_lock=spec.has_lock)
+    return replace(plan, refusals=(*plan.refusals, *found), notes=(*plan.notes, *installed.notes(plan)))
 
 
 def accepted(spec: Spec) -> Plan:
@@ -86,11 +108,15 @@ def accepted(spec: Spec) -> Plan:
     return plan
 
 
-def _pool(name: str, pool: Pool, stack: Stack, target: TargetFacts, machines: tuple[Machine, ...]) -> PoolPlan:
+def _pool(name: str, pool: Pool, stack: Stack, target: TargetFacts, spec: Spec) -> PoolPlan:
     shape = SHAPES.get(pool.shape)
     board = shape.on_board() if shape else BOARDS[pool.board]
     price = price_of(name, pool, board, stack.prices.get(pool.board))
-    return PoolPlan(name, pool, board, target, ownership_of(stack), shape, price, machines)
+    machines = spec.machines.get(name, ())
+    access = access_of(pool, target.name, shape)
+    there = stack.fabric.plugins == "existing"
+    parts = {str(part): with_digest(image, spec.digests) for part, image in stack.fabric.images.items()}
+    return PoolPlan(name, pool, board, target, ownership_of(stack), shape, price, machines, access, parts, there)
 
 
 def _gateway(spec: Spec, stack: Stack) -> GatewayPlan:
@@ -106,6 +132,10 @@ def _gateway(spec: Spec, stack: Stack) -> GatewayPlan:
         grace=needed + 5,
         keys=stack.keys,
     )
+
+
+def _has_gpus(pools: Iterable[PoolPlan]) -> bool:
+    return any(pool.board.gpu for pool in pools)
 
 
 def _unknown_pools(stack: Stack, mistaken: frozenset[str]) -> Iterator[Refusal]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from infra.plan.fabric.pod import pod_fabric
 from infra.plan.facts import ModelPlan
 from infra.plan.formats import made_at_load
 from infra.plan.layout import Layout
@@ -84,6 +85,4 @@ def environment(plan: ModelPlan) -> dict[str, str]:
         env[ESTIMATE_VARIABLE] = "0"
     if plan.model.engine_mount:
         env["PYTHONPATH"] = plan.model.engine_mount.mount_path
-    if plan.model.rdma_devices:
-        env |= {"NCCL_IB_DISABLE": "0", "NCCL_NET": "IB"}
-    return env | plan.model.engine_env
+    return {**env, **pod_fabric(plan.pool, plan.model.rdma_devices).env, **plan.model.engine_env}

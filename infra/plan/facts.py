@@ -3,37 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from infra.catalog.architecture import Architecture
 from infra.catalog.boards import Board
 from infra.catalog.engines import Engine
+from infra.catalog.fabrics import Access
 from infra.catalog.ownership import Ownership
 from infra.catalog.prices import Price
 from infra.catalog.shapes import Shape
 from infra.catalog.targets import TargetFacts
 from infra.config.clouds import Cloud
 from infra.config.evidence import Evidence
+from infra.config.fabric import FabricConfig
 from infra.config.gateway import Gateway
 from infra.config.keys import Key
 from infra.config.machines import Machine
 from infra.config.models import Model
-from infra.config.observability import Observability
 from infra.config.pools import Pool
+from infra.plan.charts import Chart
 from infra.plan.cost import Cost
+from infra.plan.fabric.access import resources_of
 from infra.plan.first_prompt import FirstPrompt
 from infra.plan.formats import Format
+from infra.plan.gpu_operator.spec import GpuOperatorPlan
 from infra.plan.layout import Layout
 from infra.plan.lifecycle import Rollover, Shutdown
 from infra.plan.memory import Memory
 from infra.plan.placement import Placement
 from infra.plan.speed import Speed
 from infra.plan.startup import Startup
+from infra.plan.watched import Objectives, ObservabilityPlan
 
 if TYPE_CHECKING:
     from infra.plan.choice import Choice
     from infra.plan.needs import Need
+
+
+__all__ = ["Objectives", "ObservabilityPlan"]
+"""Facts that have a module of their own, and are read from here with the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,12 @@ class PoolPlan:
     """None: nobody says what it costs."""
     machines: tuple[Machine, ...] = ()
     """Its hosts by name; empty where the spec does not name them."""
+    access: Access | None = None
+    """How pods get at its fabric; None without one, or when nobody knows a way."""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    """Image of each program that its fabric needs on hosts or in pods, as far as the spec names it."""
+    plugins_exist: bool = False
+    """Whether those on hosts are there already."""
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -98,16 +113,33 @@ class PoolPlan:
         return self.ownership.runtime_class if self.board.gpu else ""
 
     @property
+    def rails(self) -> int:
+        """Network devices of the fabric on one host (count); a NIC of two ports is two."""
+        if self.shape:
+            return self.shape.rails
+        return (len(self.machines[0].rails) if self.machines else 0) or self.board.rails
+
+    @property
+    def missing_parts(self) -> list[str]:
+        """Programs that its fabric needs and nobody brings."""
+        needed = self.access.parts if self.access else ()
+        there = self.access.host_parts if self.access and self.plugins_exist else ()
+        return [part for part in needed if part not in self.parts and part not in there]
+
+    @property
+    def rdma_resources(self) -> Mapping[str, int]:
+        """Extended resources of the fabric on one host, with their amounts; empty where pods get it in another way."""
+        return resources_of(self)
+
+    @property
     def rdma_devices(self) -> int:
         """RDMA devices that pods may ask of one host (count); 0 where they get the fabric in another way."""
-        if self.pool.fabric == "none" or not self.rdma_resource:
-            return 0
-        return self.shape.rdma_requested if self.shape else self.board.rails
+        return sum(self.rdma_resources.values())
 
     @property
     def rdma_resource(self) -> str:
-        """Extended resource of one of them; empty where there is none."""
-        return self.shape.rdma_resource if self.shape else self.target.rdma_resource
+        """Extended resource of one of them, the first rail's where each has its own; empty where there is none."""
+        return next(iter(self.rdma_resources), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,58 +219,6 @@ class GatewayPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Objectives:
-    """What one model promises; every value is set, and times lie on edges of its engine's histograms."""
-
-    availability: float
-    """Share of requests without an error of ours."""
-    errors_above: float
-    """Share of failed requests at which an alert fires."""
-    latency_s: float
-    """Whole answer, 99th percentile (seconds)."""
-    first_token_s: float
-    """First token, 99th percentile (seconds)."""
-    token_s: float
-    """Each further token, 99th percentile (seconds)."""
-    share: float
-    """Share of requests that must keep the times above."""
-    usd_per_million_tokens: float | None
-    """Cost at which an alert fires; None: no such alert."""
-
-
-@dataclass(frozen=True, slots=True)
-class ObservabilityPlan:
-    """What is watched, by what, and against which promises."""
-
-    config: Observability
-    pace: float
-    """Factor on every window and every wait of the rules."""
-    scrape_interval: int
-    """Seconds between two scrapes."""
-    retention: int
-    """How long samples are kept (seconds)."""
-    jobs: tuple[str, ...]
-    """Values of the label ``job`` that there are."""
-    objectives: Mapping[str, Objectives]
-    """By model."""
-    prices: Mapping[str, Price]
-    """By pool, as far as the user said them; a pool without price has no cost."""
-    runbook_base_url: str
-    """A page is this, a slash and the alert's name with ``.md``."""
-    external_labels: Mapping[str, str]
-    images: Mapping[str, str]
-    """Part to reference with digest, of the parts that this stack runs."""
-    labels: Mapping[str, str]
-    """Labels of every monitor and rule."""
-    namespace: str
-    """Namespace of every monitor and rule, from which engines are scraped."""
-    installs: bool
-    """Whether Prometheus and Alertmanager are ours."""
-    idle_tokens_per_s: float
-    """A model below it is idle (tokens per second)."""
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """All that a stack comes down to."""
 
@@ -257,6 +237,10 @@ class Plan:
     """Where pools of the target's cloud go; None on a target that is on none."""
     needs: tuple[Need, ...]
     """What the cloud's account must have before."""
+    fabric: FabricConfig
+    """What serves the fabrics of all pools."""
+    gpu_operator: GpuOperatorPlan
+    """What the GPU Operator does, and who brings it."""
     pools: tuple[PoolPlan, ...]
     models: tuple[ModelPlan, ...]
     gateway: GatewayPlan
@@ -266,6 +250,8 @@ class Plan:
     """Path of the ssh configuration that names the hosts, relative to the clone; empty: the user's own."""
     refusals: tuple[Refusal, ...]
     notes: tuple[str, ...]
+    charts: Mapping[str, Chart] = field(default_factory=dict)
+    """Every chart that can be installed, by name; ``infra.plan.charts.chart_of`` looks it up."""
 
     @property
     def served(self) -> list[str]:

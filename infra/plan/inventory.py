@@ -52,6 +52,8 @@ class PoolOutput:
     labels: Mapping[str, str]
     taints: tuple[Taint, ...]
     machines: tuple[MachineOutput, ...]
+    mtu: int = 0
+    """Of the rails (bytes); 0: the catalogue's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +192,8 @@ def _group(name: str, pool: PoolOutput) -> HostGroup:
             address=machine.address,
             rack=machine.rack,
             rails=machine.rails,
+            # An interface of a pod carries no more than the one that it stands on.
+            variables={"rdma_mtu": pool.mtu} if pool.mtu else {},
         )
         for machine in pool.machines
     )

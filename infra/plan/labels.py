@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from infra.catalog.mig import DISABLED
 from infra.plan.facts import PoolPlan
 from infra.units import GIB
 
@@ -13,6 +14,11 @@ LEAF_LABEL = "railwright.dev/leaf"
 """Names the leaf of a host; hosts with one value are one switch hop apart."""
 _OTHERS = ("kubernetes.io/", "feature.node.kubernetes.io/", "nvidia.com/")
 """Start of labels that kubelet, NFD and GFD set; clouds refuse the first."""
+MIG_LABEL = "nvidia.com/mig.config"
+"""Tells the MIG manager how to split a host's GPUs. Source: gpu-operator v26.7.0, assets/state-mig-manager."""
+OPT_OUT_LABEL = "nvidia.com/gpu.deploy.operands"
+"""As ``false`` it keeps all of the GPU Operator off a host. Source: gpu-operator v26.7.0, state_manager.go."""
+_OURS = (MIG_LABEL, OPT_OUT_LABEL)
 GPU_TAINT = "nvidia.com/gpu"
 """Keeps pods without GPUs off GPU hosts. Source: GPU Operator values, daemonsets.tolerations."""
 
@@ -46,12 +52,22 @@ def host_labels(plan: PoolPlan) -> dict[str, str]:
         "nvidia.com/gpu.compute.minor": minor,
         "nvidia.com/gpu.replicas": "1",
         "nvidia.com/mig.strategy": "single",
+        **_operated(plan),
+    }
+
+
+def _operated(plan: PoolPlan) -> dict[str, str]:
+    """What the GPU Operator is told of a host; nothing where its defaults do."""
+    said = plan.pool.gpu_operator
+    return {
+        **({} if said.operated else {OPT_OUT_LABEL: "false"}),
+        **({MIG_LABEL: said.mig} if said.mig != DISABLED else {}),
     }
 
 
 def own(labels: Mapping[str, str]) -> dict[str, str]:
     """Those that nobody but a host's pool sets; those of kubelet, NFD and GFD would have two owners."""
-    return {key: value for key, value in labels.items() if not key.startswith(_OTHERS)}
+    return {key: value for key, value in labels.items() if key in _OURS or not key.startswith(_OTHERS)}
 
 
 def own_labels(plan: PoolPlan) -> dict[str, str]:
@@ -77,6 +93,4 @@ def host_resources(plan: PoolPlan) -> dict[str, str]:
     }
     if board.gpu:
         resources["nvidia.com/gpu"] = str(board.gpus)
-    if plan.rdma_devices:
-        resources[plan.rdma_resource] = str(plan.rdma_devices)
-    return resources
+    return resources | {name: str(amount) for name, amount in plan.rdma_resources.items()}

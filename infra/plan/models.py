@@ -15,6 +15,7 @@ from infra.config.models import Model
 from infra.config.stack import Spec, Stack
 from infra.errors import ConfigError, Unknown
 from infra.plan.architectures import architecture_of
+from infra.plan.fabric.access import room
 from infra.plan.facts import ModelPlan, PodMemory, PoolPlan, Refusal
 from infra.plan.first_prompt import first_prompt
 from infra.plan.formats import format_of, scores
@@ -180,7 +181,7 @@ def _per_host(one: _Sized) -> int:
     if model.cpus:
         rooms.append(int(board.cpus * POD_CPU_SHARE / model.cpus))
     if model.rdma_devices:
-        rooms.append(one.pool.rdma_devices // model.rdma_devices)
+        rooms.append(room(one.pool, model.rdma_devices))
     return min(rooms)
 
 

@@ -41,6 +41,7 @@ def _pool(item: PoolPlan) -> dict[str, Any]:
         "hosts": item.pool.hosts,
         "gpus": item.gpus,
         "fabric": item.pool.fabric,
+        **({"mtu": item.pool.network.mtu} if item.pool.network.mtu else {}),
         "role": _role(item),
         "machine": "metal" if item.is_metal else "virtual",
         "labels": host_labels(item),

@@ -13,7 +13,7 @@ from lab.toolchain.table import TOOLS, Tool
 
 
 def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
-    """The tools of the given names, all when none is given.
+    """The tools of the given names; when none is given, all that `lab up` builds.
 
     Raises:
         ConfigError: a name is not that of a tool.
@@ -21,7 +21,7 @@ def chosen(names: Sequence[str]) -> tuple[Tool, ...]:
     known = {tool.name for tool in TOOLS}
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"toolchain — no tool is called {unknown[0]!r} — choose from {', '.join(sorted(known))}")
-    return tuple(tool for tool in TOOLS if not names or tool.name in names)
+    return tuple(tool for tool in TOOLS if tool.name in names or not (names or tool.on_request))
 
 
 def show(event: Event) -> None:

@@ -107,8 +107,14 @@ def _copy(files: tuple[ModuleFile, ...], into: Path, go: Path, tool: Tool) -> No
     for file in files:
         target = into / file.target
         target.parent.mkdir(parents=True, exist_ok=True)
+        source = module_folder(go, tool, file.module) / file.source
         # Modules are read-only in Go's cache; a copy of ours must be removable.
-        shutil.copyfile(module_folder(go, tool, file.module) / file.source, target)
+        if source.is_dir():
+            shutil.copytree(source, target, copy_function=shutil.copyfile)
+            for folder in (target, *(path for path in target.rglob("*") if path.is_dir())):
+                folder.chmod(0o755)
+        else:
+            shutil.copyfile(source, target)
 
 
 def _check(tool: Tool, out: Path) -> None:

@@ -32,11 +32,11 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class ModuleFile:
-    """A file that is taken out of a Go module as it is.
+    """A file, or a folder with all in it, that is taken out of a Go module as it is.
 
     Args:
         module: path of the module, one of the tool's requirements.
-        source: the file inside the module.
+        source: the file or folder inside the module.
         target: where it goes, from the folder it is wanted in.
     """
 
@@ -60,6 +60,8 @@ class Tool:
         may_be_installed: whether one on PATH may serve; false where the name means something else there.
         embedded: files of modules that the build embeds.
         shipped: files of modules that are installed beside the programs.
+        on_request: whether it is built only where it is named; `lab up` needs it for nothing.
+        module_version: version of its module as Go names it, without the ``v``, where that is another one.
     """
 
     name: str
@@ -72,6 +74,8 @@ class Tool:
     may_be_installed: bool = False
     embedded: tuple[ModuleFile, ...] = ()
     shipped: tuple[ModuleFile, ...] = ()
+    on_request: bool = False
+    module_version: str = ""
 
     @property
     def entries(self) -> tuple[str, ...]:
@@ -92,6 +96,7 @@ _PROVIDER = "github.com/pulumi/pulumi-kubernetes/provider/v4"
 _COMPONENT = "k8s.io/component-base/version"
 _PROMETHEUS = "github.com/prometheus/prometheus/cmd"
 _OPERATOR = "github.com/prometheus-operator/prometheus-operator/cmd"
+_GPU_OPERATOR = "github.com/NVIDIA/gpu-operator"
 _COMMON_VERSION = "github.com/prometheus/common/version.Version"
 
 TOOLS = (
@@ -200,11 +205,11 @@ TOOLS = (
     ),
     Tool(
         name="prometheus",
-        # Among Go's modules v0.316.0: it puts the major version and two digits of the minor one into the minor.
         version="3.16.0",
         binaries=(Binary("prometheus", f"{_PROMETHEUS}/prometheus"), Binary("promtool", f"{_PROMETHEUS}/promtool")),
         stamps=((_COMMON_VERSION, "3.16.0"),),
         tags=("remove_all_sd", "enable_kubernetes_sd"),
+        module_version="0.316.0",
     ),
     Tool(
         name="prometheus-operator",
@@ -232,6 +237,22 @@ TOOLS = (
         version="1.12.1",
         binaries=(Binary("node_exporter", "github.com/prometheus/node_exporter"),),
         stamps=((_COMMON_VERSION, "1.12.1"),),
+    ),
+    Tool(
+        name="gpu-operator",
+        # The newest commit among Go's modules, of 2025-09-17; it is the one that was released as v25.3.4.
+        version="25.3.4",
+        # It has no argument for it: without a namespace it ends at once, after it has logged its version.
+        binaries=(Binary("gpu-operator", f"{_GPU_OPERATOR}/cmd/gpu-operator", ask=("--zap-time-encoding=rfc3339",)),),
+        stamps=((f"{_GPU_OPERATOR}/internal/info.version", "v25.3.4"),),
+        shipped=(
+            ModuleFile(_GPU_OPERATOR, "LICENSE", "gpu-operator-files/LICENSE"),
+            ModuleFile(_GPU_OPERATOR, "assets", "gpu-operator-files/assets"),
+            ModuleFile(_GPU_OPERATOR, "manifests", "gpu-operator-files/manifests"),
+            ModuleFile(_GPU_OPERATOR, "deployments/gpu-operator", "gpu-operator-files/chart"),
+        ),
+        on_request=True,
+        module_version="0.0.0-20250917190837-d73a0086a6ba",
     ),
 )
 """All tools, in the order in which they are built. The two that start share no package: runc is built with cgo, so that

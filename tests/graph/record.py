@@ -19,7 +19,9 @@ from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import config, mocks
 from pulumi.runtime.stack import get_root_resource, wait_for_rpcs
 
+from infra.components import archives
 from infra.config import load
+from infra.plan.charts import Chart
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key under which Pulumi's wire form tells the kind of a special value. Source: pulumi SDK, runtime/rpc.py."""
@@ -135,7 +137,13 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _here(chart: Chart, root: Path) -> Path:
+    """Where an archive would lie; nothing is fetched."""
+    return Path.cwd() / archives.FOLDER / chart.archive
+
+
 async def _run(monitor: _Recorder, stack: str) -> dict[str, Any]:
+    archives.local = _here
     mocks.set_mocks(_Answers(), project=load.PROJECT, stack=stack, monitor=monitor)
     runpy.run_module("infra", run_name="__main__")
     await wait_for_rpcs()

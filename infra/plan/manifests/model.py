@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment, interpreter
+from infra.plan.fabric.pod import DAEMON_FOLDERS, PodFabric, daemon, pod_fabric
 from infra.plan.facts import ModelPlan
 from infra.plan.labels import GPU_TAINT, LEAF_LABEL, POOL_LABEL
 from infra.plan.manifests import startup_probe
@@ -108,7 +109,14 @@ def _annotations(plan: ModelPlan) -> dict[str, str]:
         notes |= _formats(plan)
     if plan.model.trust_remote_code:
         notes["railwright.dev/trust-remote-code-reason"] = plan.model.trust_remote_code
-    return notes
+    if plan.model.cuda:
+        notes["railwright.dev/cuda"] = plan.model.cuda
+    return {**notes, **_fabric(plan).annotations}
+
+
+def _fabric(plan: ModelPlan) -> PodFabric:
+    """A replica's share of the fabric; nothing for a model that stays on one host."""
+    return pod_fabric(plan.pool, plan.model.rdma_devices)
 
 
 def _formats(plan: ModelPlan) -> dict[str, str]:
@@ -148,6 +156,8 @@ def _pod(plan: ModelPlan) -> Manifest:
         pod["topologySpreadConstraints"].append(_spread(LEAF_LABEL, plan))
     if runtime_class := plan.model.runtime_class or plan.pool.runtime_class:
         pod["runtimeClassName"] = runtime_class
+    if (fabric := _fabric(plan)).daemon:
+        pod["initContainers"] = [daemon(fabric)]
     return pod
 
 
@@ -165,8 +175,8 @@ def _spread(key: str, plan: ModelPlan) -> Manifest:
 def _container(plan: ModelPlan) -> Manifest:
     ready = {"httpGet": {"path": plan.engine.ready_path, "port": "http"}}
     capabilities: Manifest = {"drop": ["ALL"]}
-    if plan.model.rdma_devices:
-        capabilities["add"] = ["IPC_LOCK"]
+    if rights := _fabric(plan).capabilities:
+        capabilities["add"] = list(rights)
     return {
         "name": plan.model.engine,
         "image": plan.image,
@@ -218,8 +228,9 @@ def _resources(plan: ModelPlan) -> Manifest:
     devices: dict[str, str] = {}
     if plan.pool.board.gpu:
         devices["nvidia.com/gpu"] = str(plan.layout.gpus)
-    if plan.model.rdma_devices:
-        devices[plan.pool.rdma_resource] = str(plan.model.rdma_devices)
+    devices |= _fabric(plan).resources
+    if pages := _fabric(plan).huge_pages_mib:
+        devices["hugepages-2Mi"] = f"{pages}Mi"
     memory = f"{plan.pod_memory.limit // MIB}Mi"
     requests = {"cpu": f"{round(plan.cpus * 1000)}m", "memory": memory, "ephemeral-storage": "1Gi", **devices}
     return {"requests": requests, "limits": {"memory": memory, **devices}}
@@ -237,7 +248,8 @@ def _mounts(plan: ModelPlan) -> list[Manifest]:
         mounts[1] |= {"name": "weights", "subPath": f"compile/{cache_key(plan)}"}
     if engine := plan.model.engine_mount:
         mounts.append({"name": "engine", "mountPath": engine.mount_path, "readOnly": True})
-    return mounts
+    folders = _fabric(plan).folders
+    return mounts + [{"name": each.name, "mountPath": each.mount, "readOnly": each.read_only} for each in folders]
 
 
 def _volumes(plan: ModelPlan) -> list[Manifest]:
@@ -252,7 +264,9 @@ def _volumes(plan: ModelPlan) -> list[Manifest]:
         volumes += [{"name": "weights", "hostPath": {"path": plan.weights_path}}, {"name": "cache", "emptyDir": {}}]
     if plan.engine_path:
         volumes.append({"name": "engine", "hostPath": {"path": plan.engine_path}})
-    return volumes
+    fabric = _fabric(plan)
+    folders = (*fabric.folders, *(DAEMON_FOLDERS if fabric.daemon else ()))
+    return volumes + [{"name": each.name, "hostPath": {"path": each.path}} for each in folders]
 
 
 def cache_key(plan: ModelPlan) -> str:

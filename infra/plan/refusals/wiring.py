@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from infra.plan.engine_args import arguments
-from infra.plan.facts import GatewayPlan, ModelPlan, Refusal
+from infra.plan.fabric.access import asked_in_vain
+from infra.plan.facts import GatewayPlan, ModelPlan, PoolPlan, Refusal
 from infra.plan.labels import host_labels
 
 _DIGEST = re.compile(r"[^@\s]@sha256:[0-9a-f]{64}\Z")
@@ -121,11 +122,20 @@ def _host_paths(plan: ModelPlan) -> Iterator[Refusal]:
 
 
 def _rdma(plan: ModelPlan) -> Iterator[Refusal]:
-    wanted, offered = plan.model.rdma_devices, plan.pool.rdma_devices
-    if wanted > offered:
-        has = f"offers {offered} {plan.pool.rdma_resource} per host" if offered else "has fabric: none"
-        found = f"{wanted}, pool {plan.pool.name!r} {has}"
-        yield plan.refuse("RW-301", "rdma_devices", found, f"set it to {offered}, or change the pool")
+    wanted, pool = plan.model.rdma_devices, plan.pool
+    offers = asked_in_vain(pool, wanted) if wanted else ""
+    if offers:
+        least = pool.access and pool.access.asks in ("rails", "networks") and wanted < pool.rails
+        most = 0 if pool.pool.fabric == "none" else _most(pool)
+        fix = f"set it to {most}, or leave it out" if least else f"set it to {most}, or change the pool"
+        yield plan.refuse("RW-301", "rdma_devices", f"{wanted}, pool {pool.name!r} {offers}", fix)
+
+
+def _most(pool: PoolPlan) -> int:
+    """Devices that one pod may ask for at most (count)."""
+    if pool.access and pool.access.asks in ("rails", "networks"):
+        return pool.rails
+    return 1 if pool.access and pool.access.asks == "flag" else pool.rdma_devices
 
 
 def _engine_args(plan: ModelPlan) -> Iterator[Refusal]:

@@ -1,4 +1,4 @@
-"""RW-301: every resource, runtime class and node label a pod asks for is provided by a pool or an operator."""
+"""RW-301: every resource, network, runtime class and node label a pod asks for is there, from a pool or an operator."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from policies.field import Field, Finding, settle
+from policies.networks import asked
 from policies.resource import POD_TYPES, Resource, containers, pods
 from policies.supply import Hosts, Supply, supply
 
@@ -41,6 +42,7 @@ def _pod(pod: Field, given: Supply) -> Iterator[Finding]:
     runtime = pod["spec"]["runtimeClassName"]
     if runtime.known() not in (None, "", *given.classes):
         yield _missing(runtime, f"runtime class {runtime.value!r}", sorted(given.classes), given)
+    yield from settle(lambda field: _networks(field, given), pod)
     needs = [*_resources(pod, given), *_selector(pod, given)]
     terms = list(
         pod["spec"]
@@ -56,6 +58,13 @@ def _pod(pod: Field, given: Supply) -> Iterator[Finding]:
     ):
         said = ", ".join(need.said for need in (*needs, *wanted[0]))
         yield _missing(pod["spec"], f"one pool with all of {said}", (), given)
+
+
+def _networks(pod: Field, given: Supply) -> Iterator[Finding]:
+    """Multus and GKE hold back a pod that names a network nobody makes."""
+    for at, name in asked(pod):
+        if name not in given.networks:
+            yield _missing(at, f"network {name!r}", sorted(given.networks), given)
 
 
 _BARE = Hosts("any host", {}, {})

@@ -27,12 +27,6 @@ PAIR = Tool("pair", "2.4.2", PROGRAMS, may_be_installed=True)
 TOOL_NAMES = [tool.name for tool in TOOLS]
 
 
-def module_version(tool: Tool) -> str:
-    """The version under which a tool's module is published: Prometheus 3.16.0 as 0.316.0, the others as they are."""
-    major, minor, patch = parse(tool.version) or (0, 0, 0)
-    return f"0.{major}{minor:02}.{patch}" if tool.name == "prometheus" else tool.version
-
-
 def pinned_modules(name: str) -> dict[str, str]:
     """Module and version of each requirement of a tool."""
     pins = next(tool for tool in TOOLS if tool.name == name).pins / "go.mod"
@@ -118,7 +112,7 @@ def test_go_of_the_pins_is_one_that_the_lab_accepts(tool: Tool) -> None:
 @pytest.mark.parametrize("tool", [t for t in TOOLS if t.name != "pause"], ids=lambda tool: tool.name)
 def test_version_in_the_table_is_the_pinned_one(tool: Tool) -> None:
     """A go.mod that moves on without the table, or the other way round, is noticed before anything is built."""
-    assert f" v{module_version(tool)}" in (tool.pins / "go.mod").read_text()
+    assert f" v{tool.module_version or tool.version}" in (tool.pins / "go.mod").read_text()
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=TOOL_NAMES)

@@ -24,7 +24,16 @@ Sections = dict[str, Any]
 
 STACK: Sections = {
     "cluster": {"name": "prod", "target": "baremetal"},
-    "pools": {"gpus": {"board": "hgx-h100", "hosts": 4, "fabric": "roce", "hosts_per_leaf": 2, "labels": {"row": "a"}}},
+    "pools": {
+        "gpus": {
+            "board": "hgx-h100",
+            "hosts": 4,
+            "fabric": "roce",
+            "hosts_per_leaf": 2,
+            "labels": {"row": "a"},
+            "network": {"subnet": "10.128.0.0/16"},
+        }
+    },
     "models": {
         "chat": {
             "architecture": "meta-llama/Llama-3.1-8B-Instruct",
@@ -37,6 +46,7 @@ STACK: Sections = {
         }
     },
     "gateway": {"image": IMAGE},
+    "charts": {"network-operator": {"sha256": "a" * 64}},
     "keys": {"team": {"tenant": "team", "tier": "standard", "secret": "0123456789abcdef0123456789abcdef"}},
 }
 """On target ``baremetal``: one pool of 4 HGX H100 hosts, one model of 2 replicas."""

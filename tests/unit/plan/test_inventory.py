@@ -191,3 +191,11 @@ def test_a_listing_is_json_that_names_every_host() -> None:
     """As Ansible asks a dynamic inventory."""
     said = json.loads(json.dumps(listing(_found(), ROOT)))
     assert said["all"]["hosts"] == sorted(said["_meta"]["hostvars"]) == ["gpus-0", "gpus-1", "gpus-2", "gpus-3"]
+
+
+@pytest.mark.parametrize(
+    ("network", "said"), [({}, None), ({"pools/gpus/network/mtu": 9_000}, 9_000)], ids=["own", "set"]
+)
+def test_rails_of_hosts_carry_what_pods_send(network: dict[str, Any], said: int | None) -> None:
+    """An interface of a pod cannot have a larger MTU than the one that it stands on."""
+    assert listing(_found(network), ROOT)["pool_gpus"]["vars"].get("rdma_mtu") == said

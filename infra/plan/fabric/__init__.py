@@ -1,0 +1,1 @@
+"""Fabric: what pods and hosts need so that GPUs of several hosts reach each other."""

@@ -1,0 +1,1 @@
+"""The GPU Operator: its values, drivers of pools, and what is waited for."""
