@@ -55,7 +55,9 @@ def watch_fleet(hosts: int) -> Timing:
 
 def value(query: str) -> float:
     """One figure from the lab's Prometheus."""
-    url = f"http://{lab.remembered(paths.state_dir()).node_ip}:30090/api/v1/query"
+    if (network := lab.remembered(paths.state_dir())) is None:
+        raise SystemExit("no lab has lived in this clone; `lab up` starts one")
+    url = f"http://{network.node_ip}:30090/api/v1/query"
     result = httpx.get(url, params={"query": query}).raise_for_status().json()["data"]["result"]
     if not result:
         raise SystemExit(f"Prometheus has no data for {query}")

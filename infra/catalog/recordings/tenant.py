@@ -10,6 +10,8 @@ def _ended(kind: str) -> str:
     return f"sum by (tenant, tier) ({grown(known, '<5m>')})"
 
 
+# Time per token is told per model only: the gateway counts no tokens within a stream, so it has no quantiles, and it
+# knows the length of an answer only where usage was asked for. Tenants of a model share its batches, and so its pace.
 TENANT = (
     Recording("tenant:requests:rate", f"{_ended('requests')} / <5m:s>", "Requests that ended (1/s)"),
     Recording("tenant:rejected:rate", f"{_ended('rejected')} / <5m:s>", "Requests refused with 4xx (1/s)"),

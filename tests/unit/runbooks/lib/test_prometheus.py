@@ -88,7 +88,7 @@ def test_what_was_stored_is_told_without_filling_gaps() -> None:
 
 def test_silence_of_an_alert_without_a_rule_says_nothing() -> None:
     """A name that no rule makes can never fire."""
-    pages = {"/api/v1/alerts": {"alerts": []}, "/api/v1/rules": {"groups": []}}
+    pages: dict[str, Any] = {"/api/v1/alerts": {"alerts": []}, "/api/v1/rules": {"groups": []}}
     answers = {path: {"status": "success", "data": data} for path, data in pages.items()}
     with pytest.raises(Unknown, match="GatewayDwon"):
         Prometheus(Answers(200, answers)).firing("GatewayDwon")
