@@ -22,9 +22,12 @@ UNIT = "railwright-drill-memory"
 
 ON = r"""free=$(awk '/^MemAvailable/ {a=$2} /^MemTotal/ {t=$2} END {print int((a - t * 0.04) * 1024)}' /proc/meminfo)
 exec systemd-run --unit="$1" --collect --property=OOMScoreAdjust=1000 --property=RuntimeMaxSec=600 \
-  sh -c "head -c $free /dev/zero | tail"
+  sh -c "{ head -c $free /dev/zero; exec sleep infinity; } | tail"
 """
-"""Shell words: hold all but 4 % of the memory; first to go when the kernel needs some."""
+"""Shell words: hold all but 4 % of the memory; first to go when the kernel needs some.
+
+``tail`` keeps what may be the last lines until its input ends; then it would print and free them, so that never ends.
+"""
 
 OFF = 'systemctl stop "$0" || true'
 """Shell words: end the unit, which may have ended already."""
