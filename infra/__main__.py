@@ -13,7 +13,7 @@ from infra.components.observability import Observability, ObservabilityArgs
 from infra.config.load import clone_root, from_pulumi, kubeconfig_path, pulumi_config
 from infra.plan.build import accepted
 from infra.plan.installed import installed
-from infra.plan.manifests.cluster import callers, namespaces
+from infra.plan.manifests.cluster import callers, shared
 from infra.plan.outputs import outputs
 from infra.targets.choice import target_of
 
@@ -24,7 +24,7 @@ def main() -> None:
     gather(installed(plan), clone_root())
     target = target_of(plan)
     footing = Footing(plan.cluster, target.ground(plan), lambda: kubeconfig_path(spec))
-    once = {**namespaces(plan), **target.cluster_objects(plan)}
+    once = {**shared(plan), **target.cluster_objects(plan)}
     pools = [(target.pool_resources(plan, p), target.pool_objects(p), target.host_patches(p)) for p in plan.pools]
     ready = hosts(plan, once, pools, footing)
     for model in plan.models:

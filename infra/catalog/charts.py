@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from infra.catalog.kueue import NEWEST
+
 
 @dataclass(frozen=True, slots=True)
 class PublishedChart:
@@ -33,6 +35,10 @@ CHARTS: Mapping[str, tuple[PublishedChart, ...]] = {
     "network-operator": (
         PublishedChart("network-operator", "26.4.1", _NETWORK, "", _NO_DIGEST.format("v26.4.1")),
         PublishedChart("network-operator", "26.4.0", _NETWORK, "", _NO_DIGEST.format("v26.4.0")),
+    ),
+    "kueue": (
+        # Published as an OCI artifact only, whose manifest has a digest of its own: a stack says place and digest.
+        PublishedChart("kueue", NEWEST, "", "", "kubernetes-sigs/kueue, tag v0.17.0: charts/kueue"),
     ),
 }  # fmt: skip
 """By name, newest first; the first is what a stack gets that says nothing. A version has a row in ``compat`` too."""

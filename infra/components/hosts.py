@@ -1,4 +1,4 @@
-"""Hosts of a stack and what pods need of them, in its order: cluster objects, pools, their fabric."""
+"""Hosts of a stack and what pods need of them, in its order: cluster objects, pools, fabric, operator, queues."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from infra.components.gpu_operator import GpuOperator, GpuOperatorArgs
 from infra.components.gpu_pool import GpuPool, GpuPoolArgs
 from infra.components.ground import Footing
 from infra.components.objects import create
+from infra.components.queues import Queues, QueuesArgs
 from infra.components.rdma_network import RdmaNetwork, RdmaNetworkArgs
 from infra.plan.fabric.objects import is_needed
 from infra.plan.facts import Plan
@@ -36,6 +37,8 @@ def hosts(plan: Plan, once: Mapping[str, Manifest], pools: Iterable[Parts], foot
         made += RdmaNetwork("network", RdmaNetworkArgs(plan, footing.kubeconfig), after(made, opts)).ready
     if plan.gpu_operator.installs:
         made += GpuOperator("gpu-operator", GpuOperatorArgs(plan, footing.kubeconfig), after(made, opts)).ready
+    if plan.scheduling.kueue:
+        made += Queues("queues", QueuesArgs(plan, plan.scheduling.kueue), after(made, opts)).ready
     return after(made, opts)
 
 

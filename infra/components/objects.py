@@ -40,6 +40,7 @@ _MODULES = {
     "networking.k8s.io": "networking",
     "node.k8s.io": "node",
     "rbac.authorization.k8s.io": "rbac",
+    "scheduling.k8s.io": "scheduling",
 }
 """API group → module of the SDK; all others are custom resources."""
 

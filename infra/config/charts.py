@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from infra.config.base import Frozen
 
-ChartName = Literal["gpu-operator", "network-operator"]
+ChartName = Literal["gpu-operator", "kueue", "network-operator"]
 """Charts that a stack can install. Source: ``infra/catalog/charts.py``, held equal by a test."""
 
 REPOSITORY_PATTERN = r"^https?://[^\s@]+$"

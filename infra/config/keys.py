@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from infra.config.base import Frozen, Name
 from infra.config.mistakes import nearest
+from infra.config.scheduling import Tier
 from infra.errors import ConfigError
 
 VALUE_PATTERN = re.compile(r"[A-Za-z0-9_-]{32,256}")
@@ -22,7 +23,7 @@ class Key(Frozen):
 
     tenant: Name
     """Who pays and is shown in logs; one tenant may have several keys."""
-    tier: Literal["premium", "standard", "batch"]
+    tier: Tier
     """How the key's requests rank when there is not room for all."""
     models: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
     """Models that the key opens; left out, all of them."""

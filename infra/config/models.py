@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from infra.config.base import Duration, Frozen, Labels, Name
 from infra.config.formats import CacheFormat, Quantisation
 from infra.config.goal import Goal
+from infra.config.scheduling import Tier
 
 MOST_REPLICAS = 4096
 """Replicas of one model at most (count). Source: our choice; as many as a pool may have hosts."""
@@ -141,6 +142,8 @@ class Model(Frozen):
     """Longest wait for the first readiness; left out, the plan computes it."""
     progress_deadline: Duration | None = None
     """When a rollout counts as stuck; left out, the plan computes it."""
+    tier: Tier | None = None
+    """How its pods rank when there is not room for all; left out, the best tier of the keys that open it."""
     rollout: Rollout | None = None
     min_available: Annotated[int, Field(ge=0)] | None = None
     """Replicas an eviction must leave (count); left out, all but one."""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from infra.catalog.boards import BOARDS
 from infra.catalog.shapes import SHAPES
-from infra.config.base import Frozen, Labels
+from infra.config.base import Frozen, Labels, Name
 from infra.config.capacity import Supply
 from infra.config.gpu_operator import PoolOperator
 from infra.config.machines import Machine
@@ -42,6 +42,8 @@ class Pool(Frozen):
     """A YAML or JSON list of them instead; relative to the clone."""
     gpu_operator: PoolOperator = PoolOperator()
     """What the GPU Operator does on its hosts."""
+    tenant: Name | None = None
+    """The only tenant whose models run here; left out, all tenants share the pool."""
     labels: Labels = Field(default={})
     """Labels of your own on each host of the pool."""
     usd_per_gpu_hour: Annotated[float, Field(gt=0)] | None = None

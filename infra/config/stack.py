@@ -23,6 +23,7 @@ from infra.config.models import Model
 from infra.config.observability import Observability
 from infra.config.pools import BoardName, Pool
 from infra.config.prices import BoardPrice
+from infra.config.scheduling import Scheduling
 from infra.errors import Unknown
 
 
@@ -38,6 +39,7 @@ class Stack(Frozen):
     charts: dict[ChartName, ChartSource] = Field(default={})
     fabric: FabricConfig = FabricConfig()
     gpu_operator: GpuOperator = GpuOperator()
+    scheduling: Scheduling = Scheduling()
     observability: Observability | None = None
     prices: dict[BoardName, BoardPrice] = Field(default={})
 

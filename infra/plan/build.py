@@ -35,6 +35,7 @@ from infra.plan.refusals import (
     lifecycle,
     monitoring,
     ownership,
+    scheduling,
     shapes,
     wiring,
 )
@@ -81,6 +82,7 @@ def build(spec: Spec, stack: Stack) -> Plan:
         gateway=gateway,
         observability=observe(spec, stack, target, pools.values()),
         ssh_config=stack.cluster.ssh_config or (LAB_SSH_CONFIG if target.name == "lab" else ""),
+        scheduling=stack.scheduling,
         refusals=tuple(refusals),
         notes=tuple(_notes(spec, stack, models)),
         gpu_operator=planned(stack.gpu_operator, target, ownership_of(stack), has_gpus=_has_gpus(pools.values())),
@@ -90,7 +92,9 @@ def build(spec: Spec, stack: Stack) -> Plan:
     found += ownership.check_plan(plan, stack.cluster.kubernetes)
     found += gpu_operator.check(plan)
     found += monitoring.check(plan, lock=lock, has_lock=spec.has_lock)
-    return replace(plan, refusals=(*plan.refusals, *found), notes=(*plan.notes, *installed.notes(plan)))
+    found += [] if spec.mistaken & {"keys", "scheduling", "charts"} else scheduling.check(plan)
+    noted = (*plan.notes, *installed.notes(plan), *scheduling.notes(plan))
+    return replace(plan, refusals=(*plan.refusals, *found), notes=noted)
 
 
 def accepted(spec: Spec) -> Plan:

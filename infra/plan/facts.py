@@ -22,6 +22,7 @@ from infra.config.keys import Key
 from infra.config.machines import Machine
 from infra.config.models import Model
 from infra.config.pools import Pool
+from infra.config.scheduling import Scheduling
 from infra.plan.charts import Chart
 from infra.plan.cost import Cost
 from infra.plan.fabric.access import resources_of
@@ -33,6 +34,7 @@ from infra.plan.lifecycle import Rollover, Shutdown
 from infra.plan.memory import Memory
 from infra.plan.placement import Placement
 from infra.plan.speed import Speed
+from infra.plan.standing import Standing
 from infra.plan.startup import Startup
 from infra.plan.watched import Objectives, ObservabilityPlan
 
@@ -190,6 +192,7 @@ class ModelPlan:
     startup: Startup
     shutdown: Shutdown
     rollover: Rollover
+    standing: Standing
     speed: Speed | None = None
     """Of one replica at the goal's load; None without a goal, or when it cannot be told."""
     cost: Cost | None = None
@@ -248,6 +251,7 @@ class Plan:
     """None: nothing watches this stack."""
     ssh_config: str
     """Path of the ssh configuration that names the hosts, relative to the clone; empty: the user's own."""
+    scheduling: Scheduling
     refusals: tuple[Refusal, ...]
     notes: tuple[str, ...]
     charts: Mapping[str, Chart] = field(default_factory=dict)

@@ -8,11 +8,16 @@ from infra.plan.charts import Chart, chart_of
 from infra.plan.fabric import release
 from infra.plan.facts import Plan
 from infra.plan.gpu_operator.values import NAME
+from infra.plan.manifests import kueue
 
 
 def installed(plan: Plan) -> tuple[Chart, ...]:
     """Charts in the order in which they are installed."""
-    names = [(release.CHART, release.is_installed(plan)), (NAME, plan.gpu_operator.installs)]
+    names = [
+        (release.CHART, release.is_installed(plan)),
+        (NAME, plan.gpu_operator.installs),
+        (kueue.CHART, kueue.is_installed(plan)),
+    ]
     return tuple(chart_of(plan, name) for name, is_installed in names if is_installed)
 
 

@@ -12,6 +12,8 @@ POOL_LABEL = "railwright.dev/pool"
 """Names the pool of a host; every model selects by it."""
 LEAF_LABEL = "railwright.dev/leaf"
 """Names the leaf of a host; hosts with one value are one switch hop apart."""
+TENANT = "railwright.dev/tenant"
+"""Label and taint of the hosts of a pool that one tenant has for itself."""
 _OTHERS = ("kubernetes.io/", "feature.node.kubernetes.io/", "nvidia.com/")
 """Start of labels that kubelet, NFD and GFD set; clouds refuse the first."""
 MIG_LABEL = "nvidia.com/mig.config"
@@ -37,6 +39,8 @@ def host_labels(plan: PoolPlan) -> dict[str, str]:
         "kubernetes.io/os": "linux",
         "kubernetes.io/arch": board.arch,
     }
+    if plan.pool.tenant:
+        labels[TENANT] = plan.pool.tenant
     if gpu is None:
         return labels
     major, minor = gpu.compute_capability.split(".")
@@ -77,9 +81,10 @@ def own_labels(plan: PoolPlan) -> dict[str, str]:
 
 def host_taints(plan: PoolPlan) -> list[dict[str, str]]:
     """Taints of every host of the pool."""
-    if plan.board.gpu is None:
-        return []
-    return [{"key": GPU_TAINT, "value": "present", "effect": "NoSchedule"}]
+    taints = [{"key": GPU_TAINT, "value": "present", "effect": "NoSchedule"}] if plan.board.gpu else []
+    if plan.pool.tenant:
+        taints.append({"key": TENANT, "value": plan.pool.tenant, "effect": "NoSchedule"})
+    return taints
 
 
 def host_resources(plan: PoolPlan) -> dict[str, str]:

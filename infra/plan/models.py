@@ -25,8 +25,9 @@ from infra.plan.layout import Layout, problems
 from infra.plan.lifecycle import rollover, shutdown
 from infra.plan.limits import Limits
 from infra.plan.memory.budget import HOST_RUNTIME_BYTES
-from infra.plan.placement import POD_CPU_SHARE, Placement, place
+from infra.plan.placement import POD_CPU_SHARE, Placement, Want, place
 from infra.plan.sized import layout_of, sized, version_of
+from infra.plan.standing import Standing, standing
 from infra.plan.startup import startup, stored_bytes
 from infra.units import GIB
 
@@ -65,7 +66,8 @@ def plan_models(spec: Spec, stack: Stack, pools: Mapping[str, PoolPlan]) -> tupl
             refusals += found
     places = _places(ready, pools)
     longest = round(stack.gateway.longest_answer.total_seconds())
-    plans = (_plan(spec, one, places[one.name], longest) for one in ready)
+    stands = {one.name: standing(one.name, one.model, one.pool.pool, stack.keys, stack.scheduling) for one in ready}
+    plans = (_plan(spec, one, places[one.name], stands[one.name], longest) for one in ready)
     return tuple(priced(plan, spec.evidence.get(plan.name, ())) for plan in plans), refusals
 
 
@@ -114,12 +116,12 @@ def _too_old(key: str, model: Model) -> list[Refusal]:
 def _places(ready: list[_Sized], pools: Mapping[str, PoolPlan]) -> dict[str, Placement]:
     places: dict[str, Placement] = {}
     for pool in pools.values():
-        wanted = {one.name: (one.model.replicas, _per_host(one)) for one in ready if one.pool is pool}
+        wanted = {one.name: Want(one.model.replicas, _per_host(one)) for one in ready if one.pool is pool}
         places |= place(pool.pool, wanted, shared=pool.board.gpu is None)
     return places
 
 
-def _plan(spec: Spec, one: _Sized, placement: Placement, longest: int) -> ModelPlan:
+def _plan(spec: Spec, one: _Sized, placement: Placement, stands: Standing, longest: int) -> ModelPlan:
     model, board, limits = one.model, one.pool.board, one.limits
     form = format_of(model, one.architecture)
     first = first_prompt(model, one.architecture, one.layout, board.gpu, one.engine, form)
@@ -150,6 +152,7 @@ def _plan(spec: Spec, one: _Sized, placement: Placement, longest: int) -> ModelP
         ),
         shutdown=shutdown(model, one.engine, one.pool.target, longest),
         rollover=rollover(model, placement),
+        standing=stands,
     )  # fmt: skip
 
 

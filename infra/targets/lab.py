@@ -32,7 +32,9 @@ class LabTarget(Target):
             "capacity": resources,
             "allocatable": resources,
         }
-        spec = {"hosts": pool.pool.hosts, "hostsPerLeaf": pool.pool.hosts_per_leaf, "template": template}
+        counts = {"hosts": pool.pool.hosts, "hostsPerLeaf": pool.pool.hosts_per_leaf}
+        spare = {"spareHosts": pool.pool.spare_hosts} if pool.pool.spare_hosts else {}
+        spec = {**counts, **spare, "template": template}
         wait = {"pulumi.com/waitFor": "condition=Ready"}
         return {"hosts": manifest("lab.railwright.dev/v1", "NodePool", pool.name, annotations=wait, spec=spec)}
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lab.cluster import ssh
+from lab.cluster.configs import CLIENT_BURST, CLIENT_QPS
 from lab.cluster.hosts import FIRST, Host
 from lab.cluster.lab import SYSTEM_PATH, Lab
-
-CLIENT_QPS = ("--kube-api-qps=300", "--kube-api-burst=600")
-"""Requests per second that a control loop may send: the default of 20 to 50 makes 1,000 hosts take minutes."""
 
 ProbeKind = Literal["https", "http", "unix", "dns", "ssh", "process"]
 """Ways to ask a part whether it works."""
@@ -160,7 +158,11 @@ def controller_manager(lab: Lab) -> Part:
     """The control loops, each with an account of its own."""
     name, port = "kube-controller-manager", lab.network.ports.kube_controller_manager
     command = (
-        *_loop(lab, name, port),
+        *_served(lab, name, port),
+        f"--kubeconfig={lab.config}/{name}.kubeconfig",
+        f"--kube-api-qps={CLIENT_QPS}",
+        f"--kube-api-burst={CLIENT_BURST}",
+        "--profiling=false",
         # As kubeadm has it: without the API server it loses its election, ends and begins anew. One that went on would
         # call every host lost as soon as the server is back, as it has heard of none, and take all replicas away.
         "--leader-elect=true",
@@ -179,27 +181,24 @@ def controller_manager(lab: Lab) -> Part:
 def scheduler(lab: Lab) -> Part:
     """Where pods go."""
     name, port = "kube-scheduler", lab.network.ports.kube_scheduler
-    reads = ("pki/ca.crt", f"pki/{name}.crt", f"config/{name}.kubeconfig")
-    # No election, for there is one.
-    command = (*_loop(lab, name, port), "--leader-elect=false")
+    reads = ("pki/ca.crt", f"pki/{name}.crt", f"config/{name}.kubeconfig", f"config/{name}.yaml")
+    # With a file, it reads neither its kubeconfig nor its pace from arguments.
+    command = (*_served(lab, name, port), f"--config={lab.config}/{name}.yaml")
     return Part(name, command, reads, Probe("https", port, "/healthz"), (lab.tool(name), "--version"))
 
 
-def _loop(lab: Lab, name: str, port: int) -> tuple[str, ...]:
-    """What the controller-manager and the scheduler have in common."""
+def _served(lab: Lab, name: str, port: int) -> tuple[str, ...]:
+    """How the controller-manager and the scheduler are asked how they are."""
     access = f"{lab.config}/{name}.kubeconfig"
     return (
         lab.tool(name),
         f"--bind-address={lab.network.node_ip}",
         f"--secure-port={port}",
-        f"--kubeconfig={access}",
         f"--authentication-kubeconfig={access}",
         f"--authorization-kubeconfig={access}",
         f"--tls-cert-file={lab.pki}/{name}.crt",
         f"--tls-private-key-file={lab.pki}/{name}.key",
         f"--client-ca-file={lab.pki}/ca.crt",
-        "--profiling=false",
-        *CLIENT_QPS,
     )
 
 

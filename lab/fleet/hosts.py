@@ -21,6 +21,10 @@ KWOK = {"kwok.x-k8s.io/node": "fake"}
 GPU = "nvidia.com/gpu"
 """Resource that NVIDIA's device plugin offers."""
 
+SPARE = "railwright.dev/spare"
+"""Label and taint of the last hosts of a pool, which are kept for the day another fails: the scheduler takes one only
+when no other host will do, so that a lost replica comes back without anybody's doing."""
+
 Object = Mapping[str, Any]
 """A Kubernetes object, or a part of one, as JSON has it."""
 
@@ -56,7 +60,15 @@ def encode(stamp: Object) -> str:
 def wanted(pool: Object) -> list[Host]:
     """The hosts of a pool, in the order of their names."""
     name, spec = pool["metadata"]["name"], pool["spec"]
-    return [_host(name, number, number // spec["hostsPerLeaf"], spec["template"]) for number in range(spec["hosts"])]
+    first_spare = spec["hosts"] - spec.get("spareHosts", 0)
+    made = (_host(name, number, number // spec["hostsPerLeaf"], spec["template"]) for number in range(spec["hosts"]))
+    return [_as_spare(host) if number >= first_spare else host for number, host in enumerate(made)]
+
+
+def _as_spare(host: Host) -> Host:
+    taint = {"key": SPARE, "value": "true", "effect": "PreferNoSchedule"}
+    labels, taints = {**host.stamp["labels"], SPARE: "true"}, [*host.stamp["taints"], taint]
+    return Host(host.name, {**host.stamp, "labels": labels, "taints": taints})
 
 
 def _host(pool: str, number: int, leaf: int, template: Object) -> Host:

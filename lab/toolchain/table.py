@@ -254,6 +254,20 @@ TOOLS = (
         on_request=True,
         module_version="0.0.0-20250917190837-d73a0086a6ba",
     ),
+    Tool(
+        name="kubeconform",
+        version="0.8.0",
+        binaries=(Binary("kubeconform", "github.com/yannh/kubeconform/cmd/kubeconform", ask=("-v",)),),
+        stamps=(("main.version", "v0.8.0"),),
+        on_request=True,
+    ),
+    Tool(
+        name="kube-score",
+        version="1.20.0",
+        binaries=(Binary("kube-score", "github.com/zegl/kube-score/cmd/kube-score", ask=("version",)),),
+        stamps=(("main.version", "1.20.0"),),
+        on_request=True,
+    ),
 )
 """All tools, in the order in which they are built. The two that start share no package: runc is built with cgo, so that
 etcd alone compiles the standard library that all others then find in Go's cache."""

@@ -16,6 +16,7 @@ import yaml
 from infra.catalog.charts import CHARTS
 from infra.catalog.compat import DRIVER_BRANCHES, GPU_OPERATORS, NETWORK_OPERATORS, branch_of
 from infra.catalog.gpus import GPUS
+from infra.catalog.kueue import NEWEST
 from infra.catalog.mig import BALANCED, INSTANCES
 from infra.components.gpu_operator import DEFINITIONS
 from infra.plan.gpu_operator.objects import drivers
@@ -130,7 +131,7 @@ def test_committed_kinds_are_those_of_the_published_chart() -> None:
 
 def test_every_chart_has_a_row_of_what_it_goes_with() -> None:
     """Otherwise the default of a stack would be refused."""
-    rows = {"gpu-operator": GPU_OPERATORS, "network-operator": NETWORK_OPERATORS}
+    rows = {"gpu-operator": GPU_OPERATORS, "network-operator": NETWORK_OPERATORS, "kueue": [NEWEST]}
     assert {name: [row.version for row in known] for name, known in CHARTS.items()} == {
         name: list(known) for name, known in rows.items()
     }

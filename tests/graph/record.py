@@ -94,7 +94,7 @@ class _Recorder(mocks.MockMonitor):
                 "depends_on": sorted(urn.rpartition("::")[2] for urn in request.dependencies),
                 "retain_on_delete": request.retainOnDelete,
                 **_rules(request),
-                "inputs": _short(request.type, _plain(MessageToDict(request.object))),
+                "inputs": _plain(MessageToDict(request.object)),
             }
         )
         return super().RegisterResource(request)
@@ -108,19 +108,6 @@ def _rules(request: Any) -> dict[str, Any]:
         "ignore_changes": list(request.ignoreChanges),
     }
     return {name: value for name, value in said.items() if value}
-
-
-def _short(kind: str, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what is another's text and has tests of its own: definitions of the operator, rules and dashboards."""
-    if kind.endswith(":CustomResourceDefinition"):
-        versions = [version["name"] for version in inputs["spec"]["versions"]]
-        return {**inputs, "spec": {**inputs["spec"], "versions": versions}}
-    if kind.endswith(":PrometheusRule"):
-        groups = [group["name"] for group in inputs["spec"]["groups"]]
-        return {**inputs, "spec": {"groups": groups}}
-    if inputs.get("metadata", {}).get("labels", {}).get("grafana_dashboard"):
-        return {**inputs, "data": sorted(inputs["data"])}
-    return inputs
 
 
 def _plain(value: Any) -> Any:

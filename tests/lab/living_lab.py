@@ -67,14 +67,14 @@ def client(key: str, **options: Any) -> openai.OpenAI:
     return openai.OpenAI(base_url=env.gateway_url(), **options)
 
 
-def pulumi(*arguments: str, succeeds: bool = True) -> str:
-    """Run plain pulumi in the environment of `lab env`; all that it prints."""
+def pulumi(*arguments: str, succeeds: bool = True, seconds: float = 420) -> str:
+    """Run plain pulumi in the environment of `lab env`, for so many seconds at most; all that it prints."""
     variables = env.for_programs()
     program = shutil.which("pulumi", path=variables["PATH"])
     assert program, "pulumi is not there; `lab up` builds it"
     argv = [program, *arguments, "--non-interactive", "--color=never"]
     done = subprocess.run(
-        argv, env=variables, cwd=paths.repo_root(), capture_output=True, text=True, check=False, timeout=420
+        argv, env=variables, cwd=paths.repo_root(), capture_output=True, text=True, check=False, timeout=seconds
     )
     assert (done.returncode == 0) is succeeds, (
         f"pulumi {' '.join(arguments)}:\n{done.stdout[-6000:]}\n{done.stderr[-3000:]}"

@@ -8,6 +8,10 @@ Manifest = dict[str, Any]
 """One Kubernetes object, or a part of one, as plain data."""
 
 
+PART_OF = {"app.kubernetes.io/part-of": "railwright"}
+"""Label of every object of ours, and of every pod that serves."""
+
+
 def manifest(
     api_version: str,
     kind: str,
@@ -19,7 +23,7 @@ def manifest(
     **body: Any,
 ) -> Manifest:
     """Put one object together; ``body`` holds its fields beside the metadata."""
-    metadata: Manifest = {"name": name, "labels": {"app.kubernetes.io/part-of": "railwright", **(labels or {})}}
+    metadata: Manifest = {"name": name, "labels": {**PART_OF, **(labels or {})}}
     if namespace:
         metadata["namespace"] = namespace
     if annotations:

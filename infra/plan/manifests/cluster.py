@@ -5,6 +5,12 @@ from __future__ import annotations
 from infra.plan.facts import Plan
 from infra.plan.manifests import gateway, model
 from infra.plan.manifests.base import Manifest, namespace
+from infra.plan.manifests.scheduling import priority_classes
+
+
+def shared(plan: Plan) -> dict[str, Manifest]:
+    """All that models and gateway share: namespaces and priority classes."""
+    return {**namespaces(plan), **priority_classes()}
 
 
 def namespaces(plan: Plan) -> dict[str, Manifest]:

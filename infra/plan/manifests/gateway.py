@@ -13,6 +13,7 @@ from infra.plan.envoy import ClientKey, GatewayRoutes, Tls, Upstream, certificat
 from infra.plan.facts import GatewayPlan, Plan
 from infra.plan.manifests import model
 from infra.plan.manifests.base import Manifest, manifest
+from infra.plan.manifests.scheduling import priority_class
 from infra.units import GIB, MIB
 
 NAMESPACE = "gateway"
@@ -141,6 +142,8 @@ def _pod(plan: GatewayPlan) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": plan.grace,
+        # As important as the most important of what passes it.
+        "priorityClassName": priority_class("premium"),
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": model.USER_ID,

@@ -9,9 +9,9 @@ from math import ceil
 from infra.plan.engine_args import CACHE_PATH, MODEL_PATH, TMP_PATH, arguments, command, environment, interpreter
 from infra.plan.fabric.pod import DAEMON_FOLDERS, PodFabric, daemon, pod_fabric
 from infra.plan.facts import ModelPlan
-from infra.plan.labels import GPU_TAINT, LEAF_LABEL, POOL_LABEL
 from infra.plan.manifests import startup_probe
-from infra.plan.manifests.base import Manifest, manifest
+from infra.plan.manifests.base import PART_OF, Manifest, manifest
+from infra.plan.manifests.scheduling import constraints, queue_annotations, queue_labels
 from infra.units import GIB, MIB
 
 NAMESPACE = "models"
@@ -30,7 +30,7 @@ no replicas yet, which Pulumi takes for ready. Source: pulumi-kubernetes 4.25, a
 
 def labels(plan: ModelPlan) -> dict[str, str]:
     """Labels that select the pods of a model."""
-    return {"app.kubernetes.io/name": plan.name, "app.kubernetes.io/part-of": "railwright"}
+    return {"app.kubernetes.io/name": plan.name, **PART_OF}
 
 
 def objects(plan: ModelPlan, callers: Sequence[str]) -> dict[str, Manifest]:
@@ -51,7 +51,8 @@ def objects(plan: ModelPlan, callers: Sequence[str]) -> dict[str, Manifest]:
 
 
 def _deployment(plan: ModelPlan) -> Manifest:
-    template = {"metadata": {"labels": labels(plan), "annotations": _annotations(plan)}, "spec": _pod(plan)}
+    notes = _annotations(plan) | queue_annotations(plan)
+    template = {"metadata": {"labels": labels(plan), "annotations": notes}, "spec": _pod(plan)}
     spec = {
         "replicas": plan.model.replicas,
         "revisionHistoryLimit": REVISIONS,
@@ -65,7 +66,8 @@ def _deployment(plan: ModelPlan) -> Manifest:
     }
     # Pulumi waits as long as Kubernetes does; its own default of ten minutes is shorter than a large model's start.
     wait = {"pulumi.com/timeoutSeconds": str(plan.startup.progress_deadline * plan.model.replicas)}
-    return manifest("apps/v1", "Deployment", plan.name, NAMESPACE, annotations=wait, spec=spec)
+    queue = queue_labels(plan)
+    return manifest("apps/v1", "Deployment", plan.name, NAMESPACE, annotations=wait, labels=queue, spec=spec)
 
 
 def _service(plan: ModelPlan) -> Manifest:
@@ -138,7 +140,7 @@ def _pod(plan: ModelPlan) -> Manifest:
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "terminationGracePeriodSeconds": plan.shutdown.grace,
-        "nodeSelector": {POOL_LABEL: plan.pool.name, **plan.model.node_labels},
+        **constraints(plan, labels(plan)),
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": USER_ID,
@@ -147,29 +149,14 @@ def _pod(plan: ModelPlan) -> Manifest:
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "topologySpreadConstraints": [_spread("kubernetes.io/hostname", plan)],
         "containers": [_container(plan)],
         "volumes": _volumes(plan),
     }
-    if plan.pool.board.gpu:
-        pod["tolerations"] = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
-        pod["topologySpreadConstraints"].append(_spread(LEAF_LABEL, plan))
     if runtime_class := plan.model.runtime_class or plan.pool.runtime_class:
         pod["runtimeClassName"] = runtime_class
     if (fabric := _fabric(plan)).daemon:
         pod["initContainers"] = [daemon(fabric)]
     return pod
-
-
-def _spread(key: str, plan: ModelPlan) -> Manifest:
-    return {
-        "maxSkew": 1,
-        "topologyKey": key,
-        "whenUnsatisfiable": "ScheduleAnyway",
-        "labelSelector": {"matchLabels": labels(plan)},
-        # Each rollout is spread by itself; pods on their way out must not count.
-        "matchLabelKeys": ["pod-template-hash"],
-    }
 
 
 def _container(plan: ModelPlan) -> Manifest:

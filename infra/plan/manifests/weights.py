@@ -66,7 +66,11 @@ def _container(plan: ModelPlan) -> Manifest:
             },
         ],
         "resources": {"requests": {"cpu": "4", "memory": "8Gi"}, "limits": {"memory": "8Gi"}},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
         "volumeMounts": [
             {"name": "claim", "mountPath": "/claim"},
             {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  as above

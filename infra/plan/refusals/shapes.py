@@ -6,10 +6,12 @@ A replica is one pod on one host, so a layout beyond the host is beyond the doma
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from infra.plan.facts import ModelPlan, Refusal
 from infra.plan.fitting import enough
 from infra.plan.layout import Layout, legal_tensor, problems
+from infra.units import ceil_div
 
 
 def check(plan: ModelPlan) -> Iterator[Refusal]:
@@ -34,11 +36,20 @@ def _without_gpus(plan: ModelPlan) -> Iterator[Refusal]:
 
 def _beyond(plan: ModelPlan) -> Refusal:
     board, layout = plan.pool.board, plan.layout
+    hosts = ceil_div(layout.gpus, board.gpus)
     found = f"{layout.gpus} GPUs per replica, a host of pool {plan.pool.name!r} has {board.gpus} in one NVLink domain"
+    if enough(replace(plan, model=plan.model.model_copy(update={"pipeline_parallel": 1, "data_parallel": 1}))) is None:
+        gang = f"{hosts} hosts as one replica are not planned, and no width within one holds what is asked"
+        return plan.refuse("RW-104", _key(plan), found, f"{_smaller(plan)}; {gang}")
     most = board.gpus // (layout.gpus // getattr(layout, _WIDEST[_key(plan)]))
     is_tensor = _key(plan) == "tensor_parallel"
     allowed = legal_tensor(plan.shape, max(1, most), plan.engine, plan.format.weights) if is_tensor else []
     return plan.refuse("RW-104", _key(plan), found, f"set it to {allowed[-1] if allowed else max(1, most)} or lower")
+
+
+def _smaller(plan: ModelPlan) -> str:
+    format_too = "" if plan.format.weights in ("fp8", "nvfp4") else ", or a smaller format"
+    return f"use a pool whose GPUs have more memory{format_too}"
 
 
 _WIDEST = {"tensor_parallel": "tensor", "pipeline_parallel": "pipeline", "data_parallel": "data"}

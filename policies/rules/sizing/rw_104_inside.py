@@ -7,19 +7,24 @@ from collections.abc import Iterator, Sequence
 from policies.engine import GPU, Engine, engines
 from policies.field import Field, Finding, settle
 from policies.hosts import gpus_of
-from policies.resource import POD_TYPES, Resource
+from policies.resource import POD_TYPES, Resource, pods
 
 RULE_ID, SEVERITY, APPLIES_TO, NEEDS_STACK = "RW-104", "high", POD_TYPES, True
 TITLE = "tensor parallelism stays inside one NVLink domain, and a group of pods on one leaf"
 REMEDIATION = (
     "keep --tensor-parallel-size at or below the GPUs of one host and use --pipeline-parallel-size across hosts; give "
-    "a group of several pods the annotation leaderworkerset.sigs.k8s.io/exclusive-topology with the label of a leaf"
+    "a group of several pods the annotation leaderworkerset.sigs.k8s.io/exclusive-topology with the label of a leaf, "
+    "or all its pods kueue.x-k8s.io/podset-required-topology with that label and one podset-group-name"
 )
 
 TOPOLOGY = "leaderworkerset.sigs.k8s.io/exclusive-topology"
 """Annotation that keeps a group within one value of a node label. Source: LeaderWorkerSet, exclusive placement."""
 HOSTNAME = "kubernetes.io/hostname"
 """Label of one host; a group of several hosts cannot share it. Source: Kubernetes, well-known labels."""
+LEVEL = "kueue.x-k8s.io/podset-required-topology"
+"""Annotation of pods that Kueue puts within one value of a node label. Source: Kueue, KEP 2724."""
+TOGETHER = "kueue.x-k8s.io/podset-group-name"
+"""Annotation that makes leader and workers one set; without it each has a place of its own. Source: as above."""
 
 
 def check(resource: Resource, stack: Sequence[Resource]) -> Iterator[Finding]:
@@ -50,7 +55,7 @@ def _leaf(engine: Engine, resource: Resource) -> Iterator[Finding]:
     if engine.pods == 1:
         return
     notes = resource.inputs["metadata"]["annotations"]
-    kept_by = {str(notes[TOPOLOGY].known() or ""), *_topologies(engine.pod)} - {"", HOSTNAME}
+    kept_by = {str(notes[TOPOLOGY].known() or ""), *_topologies(engine.pod), _level(resource)} - {"", HOSTNAME}
     if not kept_by:
         found = f"{engine.pods} pods answer as one and may land on different leaves"
         yield Finding("fail", notes[TOPOLOGY].path, f"{found}; their traffic would cross the spine")
@@ -59,3 +64,11 @@ def _leaf(engine: Engine, resource: Resource) -> Iterator[Finding]:
 def _topologies(pod: Field) -> set[str]:
     terms = pod["spec"].at("affinity", "podAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
     return {str(term["topologyKey"].known()) for term in terms.each()}
+
+
+def _level(resource: Resource) -> str:
+    """Label within one value of which Kueue puts the whole group; empty where it does not."""
+    notes = [pod.at("metadata", "annotations") for pod in pods(resource)]
+    levels, names = ({str(each[key].known() or "") for each in notes} for key in (LEVEL, TOGETHER))
+    is_one = len(notes) == 1 or (len(names) == 1 and "" not in names)
+    return levels.pop() if is_one and len(levels) == 1 else ""

@@ -108,6 +108,19 @@ def test_a_pool_gets_its_hosts_with_leaves_and_resources() -> None:
     assert last["spec"]["taints"][0]["key"] == "nvidia.com/gpu"
 
 
+def test_the_last_hosts_of_a_pool_are_its_spares() -> None:
+    """The scheduler takes them last, and no other host says that it is one."""
+    made = pool(3)
+    made["spec"]["spareHosts"] = 1
+    cluster = settled(FakeCluster(made))
+    spares = [
+        name for name in names(cluster) if hosts.SPARE in cluster.objects[f"{NODES}/{name}"]["metadata"]["labels"]
+    ]
+    assert spares == ["b300-0002"]
+    taint = {"key": hosts.SPARE, "value": "true", "effect": "PreferNoSchedule"}
+    assert taint in cluster.objects[f"{NODES}/b300-0002"]["spec"]["taints"]
+
+
 def test_a_settled_pool_says_so_and_is_written_no_more() -> None:
     """Status is Ready with the generation seen, and another look writes nothing."""
     cluster = settled(FakeCluster(pool(2)))

@@ -6,7 +6,7 @@ import hashlib
 
 from infra.catalog.dcgm import COUNTERS
 from infra.plan.facts import ObservabilityPlan, Plan
-from infra.plan.labels import GPU_TAINT, POOL_LABEL
+from infra.plan.labels import GPU_TAINT, POOL_LABEL, TENANT
 from infra.plan.manifests.base import Manifest, manifest
 from infra.plan.manifests.observability.form import resources
 
@@ -55,7 +55,7 @@ def _pod(plan: Plan, seen: ObservabilityPlan) -> Manifest:
         "enableServiceLinks": False,
         **({"runtimeClassName": plan.ownership.runtime_class} if plan.ownership.runtime_class else {}),
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": _of_pools(plan)}},
-        "tolerations": [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}],
+        "tolerations": [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in (GPU_TAINT, TENANT)],
         "containers": [_container(seen)],
         "volumes": [*volumes, {"name": "counters", "configMap": {"name": NAME}}],
     }
