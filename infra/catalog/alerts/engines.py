@@ -28,6 +28,12 @@ _BORN = (
 )
 _AGE = f"time() - ({_BORN})"
 """Since its container was started last: an engine that begins anew in an old pod has its startup budget again."""
+_UNREADY = (
+    f'kube_pod_status_phase{{{_IN},phase="Pending"}} == 1'
+    f" or on (namespace, pod) kube_pod_container_status_ready{{{_IN}}} == 0"
+    f' and on (namespace, pod) kube_pod_status_phase{{{_IN},phase="Running"}} == 1'
+)
+"""As its container says: of a host that is silent all pods are called not ready, though their engines go on."""
 _STARTED = f"max by (pod) (kube_pod_container_state_started{{{_IN}}})"
 _WORKING = (
     "sum by (model, pod) (increase(vllm:generation_tokens_total[<5m>]) + increase(vllm:prompt_tokens_total[<5m>]))"
@@ -77,8 +83,7 @@ ENGINES = (
         expr=f"max by (model, pod) ({_of_model(_WAITING)})"
              f" == 1 or max by (model, pod) (({_of_model(_AGE)}"
              " > on (model) group_left () plan:startup_seconds:limit)"
-             f' and on (namespace, pod) kube_pod_status_ready{{{_IN},condition="false"}} == 1'
-             f' and on (namespace, pod) kube_pod_status_phase{{{_IN},phase=~"Pending|Running"}} == 1)',
+             f" and on (namespace, pod) ({_UNREADY}))",
         summary="An engine of {{ $labels.model }} does not start",
         description="{{ $labels.pod }} lacks its image or settings, or took longer than the plan's startup budget.",
         runbook="serving/recover_engine", drill="miss_image", source="plan: startup budget of the model",

@@ -23,7 +23,7 @@ KUBERNETES = (
     _STATE.gauge("kube_deployment_status_replicas_ready", "pods", "namespace", "deployment"),
     _STATE.gauge("kube_pod_created", "time", "namespace", "pod"),
     _STATE.gauge("kube_pod_status_phase", "bool", "namespace", "pod", "phase"),
-    _STATE.gauge("kube_pod_status_ready", "bool", "namespace", "pod", "condition"),
+    _STATE.gauge("kube_pod_container_status_ready", "bool", "namespace", "pod", "container"),
     _STATE.gauge("kube_pod_container_state_started", "time", "namespace", "pod", "container"),
     _STATE.counter("kube_pod_container_status_restarts_total", "events", "namespace", "pod", "container"),
     _STATE.gauge("kube_pod_container_status_waiting_reason", "bool", "namespace", "pod", "container", "reason",
