@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import shutil
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ansible_mitogen
 import yaml
 
 from lab.vm import accelerator
@@ -126,5 +126,7 @@ def _fast() -> Mapping[str, str]:
     """One Python per machine for all tasks of a play where each start of one takes seconds: without KVM."""
     if accelerator.choose() == "kvm":
         return {}
-    plugins = Path(ansible_mitogen.__file__).parent / "plugins/strategy"
-    return {"ANSIBLE_STRATEGY_PLUGINS": str(plugins), "ANSIBLE_STRATEGY": "mitogen_linear"}
+    found = importlib.util.find_spec("ansible_mitogen")
+    assert found, "mitogen is not installed; make installs it"
+    (package,) = found.submodule_search_locations or ()
+    return {"ANSIBLE_STRATEGY_PLUGINS": f"{package}/plugins/strategy", "ANSIBLE_STRATEGY": "mitogen_linear"}
