@@ -127,6 +127,6 @@ def _fast() -> Mapping[str, str]:
     if accelerator.choose() == "kvm":
         return {}
     found = importlib.util.find_spec("ansible_mitogen")
-    assert found and found.origin, "mitogen is not installed; make installs it"
-    plugins = Path(found.origin).parent / "plugins/strategy"
+    assert found, "mitogen is not installed; make installs it"
+    plugins = Path(str(found.origin)).parent / "plugins/strategy"
     return {"ANSIBLE_STRATEGY_PLUGINS": str(plugins), "ANSIBLE_STRATEGY": "mitogen_linear"}
