@@ -54,7 +54,7 @@ def at_worst(speed: Speed) -> Speed:
         speed,
         ttft_s=speed.ttft_s * speed.ttft_band.high,
         tpot_s=speed.tpot_s * speed.band.high,
-        tokens_per_s=speed.tokens_per_s / speed.band.high,
+        tokens_per_s=speed.promised_per_s,
     )
 
 
