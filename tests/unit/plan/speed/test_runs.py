@@ -90,5 +90,5 @@ def test_what_is_fitted_is_what_plans_use() -> None:
     run: Case = _case(ROW)
     made = published().efficiency(run.kind, run.engine, run.gpu)
     one = times(run.prompt, run.step, made, requests=16, others=15, output=922)
-    many = predicted(dict(published().effects), [run])
+    many = predicted({level: dict(row) for level, row in published().effects.items()}, [run])
     assert [float(value[0]) for value in many] == pytest.approx(list(one))
