@@ -142,7 +142,7 @@ class GpuOperator(pulumi.ComponentResource):
                 return
 
             def lacking() -> Iterator[str]:
-                sets = cluster.daemon_sets(NAME, {POOL_LABEL: pool})
+                sets = cluster.daemon_sets(NAME, readiness.DRIVERS)
                 if said := readiness.lacking_driver(sets, pool, digest):
                     yield said
 

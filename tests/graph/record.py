@@ -101,11 +101,13 @@ class _Recorder(mocks.MockMonitor):
 
 
 def _rules(request: Any) -> dict[str, Any]:
-    """What must not happen to a resource, where anything is said of it."""
+    """What must not happen to a resource, or must around it, where anything is said of it."""
     said = {
         "protect": request.protect,
         "delete_before_replace": request.deleteBeforeReplace,
         "ignore_changes": list(request.ignoreChanges),
+        "replace_on_changes": list(request.replaceOnChanges),
+        "hooks": {kind.name: list(names) for kind, names in request.hooks.ListFields()},
     }
     return {name: value for name, value in said.items() if value}
 

@@ -5,6 +5,7 @@ It needs ``lab up --simulated --no-stack``, and builds the operator's program in
 
 from __future__ import annotations
 
+import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -38,10 +39,11 @@ Pods = dict[str, set[str]]
 def planned(folder: Path, driver: str, *, nfd: str = "existing", version: str = VERSION) -> Plan:
     """Two pools with drivers of their own, and one that is left alone."""
     gpus = {"board": "hgx-h100", "hosts": 2}
+    digest = hashlib.sha256((folder / f"gpu-operator-{version}.tgz").read_bytes()).hexdigest()
     change: dict[str, Any] = {
         "cluster/ownership": "baremetal-operator",
         "models": {},
-        "charts": {"gpu-operator": {"version": version, "folder": str(folder)}},
+        "charts": {"gpu-operator": {"version": version, "folder": str(folder), "sha256": digest}},
         "gpu_operator": {"nfd": nfd, "driver": {"version": driver}},
         "pools": {
             "blue": {**gpus, "gpu_operator": {"driver": {"version": driver}}},

@@ -24,6 +24,9 @@ driver.startupProbe: a minute and 120 tries of ten seconds."""
 GPU = "nvidia.com/gpu"
 """Extended resource of a GPU."""
 
+DRIVERS = {"app.kubernetes.io/component": "nvidia-driver"}
+"""Labels of each DaemonSet of a driver. Source: gpu-operator v26.7.0, manifests/state-driver/0500_daemonset.yaml."""
+
 MIG_STATE_LABEL = "nvidia.com/mig.config.state"
 """What became of the last split: pending, rebooting, success or failed. Source: mig-parted, deployments/container."""
 
@@ -90,11 +93,11 @@ def lacking_driver(sets: Iterable[Mapping[str, Any]], pool: str, digest: str) ->
         sets: DaemonSets of the operator's namespace.
         digest: of the spec that must have arrived.
     """
-    ours = [item for item in sets if item["metadata"].get("labels", {}).get(POOL_LABEL) == pool]
+    ours = [item for item in sets if _pods(item).get("labels", {}).get(POOL_LABEL) == pool]
     if not ours:
         return f"pool {pool!r}: no driver is rolled out yet; are its hosts labelled by NFD?"
     for item in ours:
-        if item["metadata"].get("annotations", {}).get(DIGEST) != digest:
+        if _pods(item).get("annotations", {}).get(DIGEST) != digest:
             return f"pool {pool!r}: the operator has not taken up the new driver yet"
         status = item.get("status", {})
         all_of_them = status.get("desiredNumberScheduled", 0)
@@ -104,3 +107,9 @@ def lacking_driver(sets: Iterable[Mapping[str, Any]], pool: str, digest: str) ->
         if status.get("observedGeneration", 0) < item["metadata"].get("generation", 1) or done < all_of_them:
             return f"pool {pool!r}: {done} of {all_of_them} hosts run the new driver"
     return ""
+
+
+def _pods(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What is said of a DaemonSet's pods; until v26 the operator says of itself nothing that a driver's object says."""
+    found: Mapping[str, Any] = item["spec"]["template"]["metadata"]
+    return found

@@ -107,7 +107,7 @@ def read(changes: dict[str, Any] | None = None, base: Sections = STACK, root: Pa
 def plan_of(changes: dict[str, Any] | None = None, base: Sections = STACK, root: Path = NOWHERE) -> Plan:
     """Plan a changed stack, whose form must be right."""
     spec = read(changes, base, root)
-    assert spec.problems == ()
+    assert spec.problems == (), spec.problems
     assert spec.stack is not None
     return build(spec, spec.stack)
 

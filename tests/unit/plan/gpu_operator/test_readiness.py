@@ -29,11 +29,12 @@ def policy(status: str, reason: str, message: str = "") -> dict[str, Any]:
 
 
 def daemons(digest: str = "new", **status: int) -> dict[str, Any]:
-    """The DaemonSet of a pool's driver."""
+    """The DaemonSet of a pool's driver; v25.3 marks its pods only."""
     whole = {"observedGeneration": 2, "desiredNumberScheduled": 4, "updatedNumberScheduled": 4, "numberAvailable": 4}
-    labels = {"railwright.dev/pool": "gpus"}
+    pods = {"labels": {"railwright.dev/pool": "gpus"}, "annotations": {DIGEST: digest}}
     return {
-        "metadata": {"labels": labels, "annotations": {DIGEST: digest}, "generation": 2},
+        "metadata": {"labels": {}, "generation": 2},
+        "spec": {"template": {"metadata": pods}},
         "status": {**whole, **status},
     }
 
