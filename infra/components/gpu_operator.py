@@ -145,6 +145,8 @@ class GpuOperator(pulumi.ComponentResource):
                 sets = cluster.daemon_sets(NAME, readiness.DRIVERS)
                 if said := readiness.lacking_driver(sets, pool, digest):
                     yield said
+                else:
+                    yield from readiness.lacking_upgrade(cluster.nodes({POOL_LABEL: pool}))
 
             seconds = readiness.deadline(plan, hosts, pod_deadline(plan))
             await wait(lacking, f"driver of pool {pool!r}", seconds, lambda: stuck(cluster.pods(NAME)))

@@ -30,6 +30,10 @@ DRIVERS = {"app.kubernetes.io/component": "nvidia-driver"}
 MIG_STATE_LABEL = "nvidia.com/mig.config.state"
 """What became of the last split: pending, rebooting, success or failed. Source: mig-parted, deployments/container."""
 
+UPGRADE_LABEL = "nvidia.com/gpu-driver-upgrade-state"
+"""How far a host is on its way to a newer driver: cordoned, drained, restarted and given back. Source: gpu-operator
+v26.7.0, vendor/…/k8s-operator-libs/pkg/upgrade/consts.go."""
+
 
 def wanted(plan: Plan) -> tuple[Wanted, ...]:
     """What must be there of each pool whose GPUs go through the device plugin and stay whole."""
@@ -107,6 +111,25 @@ def lacking_driver(sets: Iterable[Mapping[str, Any]], pool: str, digest: str) ->
         if status.get("observedGeneration", 0) < item["metadata"].get("generation", 1) or done < all_of_them:
             return f"pool {pool!r}: {done} of {all_of_them} hosts run the new driver"
     return ""
+
+
+def lacking_upgrade(nodes: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield each host that has not been given back yet; its driver is ready some time before that.
+
+    Raises:
+        CheckError: the operator gave up on one, which it does not try again by itself.
+    """
+    for node in nodes:
+        name, labels = node["metadata"]["name"], node["metadata"].get("labels", {})
+        state = labels.get(UPGRADE_LABEL, "")
+        if state == "upgrade-failed":
+            raise CheckError(
+                f"pool {labels.get(POOL_LABEL)!r} — the operator gave up on the new driver of host {name} — "
+                f"{UPGRADE_LABEL}=upgrade-done was expected — see the events of the host and of its driver's pod; "
+                f"when they are mended, delete that pod and set the label to upgrade-required"
+            )
+        if state not in ("", "upgrade-done"):
+            yield f"host {name} is still on its way to the new driver ({UPGRADE_LABEL}: {state})"
 
 
 def _pods(item: Mapping[str, Any]) -> Mapping[str, Any]:

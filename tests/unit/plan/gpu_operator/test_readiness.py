@@ -12,10 +12,12 @@ from infra.plan.gpu_operator.discovery import other_operator, second
 from infra.plan.gpu_operator.objects import DIGEST
 from infra.plan.gpu_operator.readiness import (
     LEAST_SECONDS,
+    UPGRADE_LABEL,
     deadline,
     lacking_driver,
     lacking_policy,
     lacking_split,
+    lacking_upgrade,
     split,
     wanted,
 )
@@ -80,6 +82,30 @@ def test_a_driver_is_rolled_out_when_each_host_runs_the_newest(digest: str, stat
 def test_a_pool_without_any_driver_is_not_done() -> None:
     """Hosts that NFD has not labelled get none."""
     assert "labelled by NFD" in lacking_driver([daemons()], "other", "new")
+
+
+def upgraded_host(state: str) -> dict[str, Any]:
+    """A host as far as the operator has taken it to a newer driver."""
+    labels = {"railwright.dev/pool": "gpus", **({UPGRADE_LABEL: state} if state else {})}
+    return {"metadata": {"name": "h0", "labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("state", "is_back"),
+    [("", True), ("upgrade-done", True), ("uncordon-required", False), ("upgrade-required", False)],
+    ids=["never upgraded", "done", "ready but cordoned", "not begun"],
+)
+def test_a_pool_has_its_driver_when_its_hosts_are_given_back(state: str, is_back: bool) -> None:
+    """Seen with v25.3.4: the pod of the last host is ready while that host is still cordoned."""
+    assert list(lacking_upgrade([upgraded_host(state)])) == (
+        [] if is_back else [f"host h0 is still on its way to the new driver ({UPGRADE_LABEL}: {state})"]
+    )
+
+
+def test_a_host_that_the_operator_gave_up_ends_the_wait_with_its_name() -> None:
+    """It stays cordoned until somebody looks."""
+    with pytest.raises(CheckError, match=r"pool 'gpus' .* gave up on the new driver of host h0 .* delete that pod"):
+        list(lacking_upgrade([upgraded_host("upgrade-failed")]))
 
 
 def split_host(state: str) -> dict[str, Any]:
