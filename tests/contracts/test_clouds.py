@@ -76,6 +76,17 @@ def test_no_host_of_a_pool_has_a_successor_beside_it(case: str) -> None:
     assert [item.name for item in pools if not item.lifecycle.delete_before_replace] == []
 
 
+@EACH
+def test_a_pool_on_gke_outlives_another_way_to_its_driver(case: str) -> None:
+    """GKE cannot change it in place; a pool would be emptied for it (terraform-provider-google#23248)."""
+    asked = resources(plan(CASES[case]))
+    pools = [item for item in asked if item.token.endswith(":NodePool") and item.token.startswith("gcp:")]
+    with_gpus = [item for item in pools if "guestAccelerators" in item.props["nodeConfig"]]
+    assert len(with_gpus) > 0 or not case.startswith("gke")
+    path = "nodeConfig.guestAccelerators[0].gpuDriverInstallationConfig"
+    assert [item.name for item in with_gpus if path not in item.lifecycle.ignore] == []
+
+
 @pytest.mark.parametrize("target", EXAMPLES)
 def test_a_reservation_that_is_made_is_kept_whatever_happens(target: str) -> None:
     """Capacity that is given back may never be had again; hosts name it."""

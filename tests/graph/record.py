@@ -83,8 +83,11 @@ class _Recorder(mocks.MockMonitor):
     def __init__(self) -> None:
         super().__init__(_Answers())
         self.seen: list[dict[str, Any]] = []
+        self.hooks: dict[str, dict[str, list[str]]] = {}
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802  gRPC's name
+        if hooks := {kind.name: list(names) for kind, names in request.hooks.ListFields()}:
+            self.hooks[request.name] = hooks
         self.seen.append(
             {
                 "type": request.type,
@@ -101,13 +104,12 @@ class _Recorder(mocks.MockMonitor):
 
 
 def _rules(request: Any) -> dict[str, Any]:
-    """What must not happen to a resource, or must around it, where anything is said of it."""
+    """What must not happen to a resource, or must with it, where anything is said of it."""
     said = {
         "protect": request.protect,
         "delete_before_replace": request.deleteBeforeReplace,
         "ignore_changes": list(request.ignoreChanges),
         "replace_on_changes": list(request.replaceOnChanges),
-        "hooks": {kind.name: list(names) for kind, names in request.hooks.ListFields()},
     }
     return {name: value for name, value in said.items() if value}
 
@@ -151,7 +153,7 @@ def main(stack_file: Path, root: Path, result: Path) -> None:
     monitor = _Recorder()
     outputs = asyncio.run(_run(monitor, stack_file.stem.removeprefix("Pulumi.")))
     resources = sorted(monitor.seen, key=lambda item: (item["type"], item["name"]))
-    text = json.dumps({"resources": resources, "outputs": outputs}, default=str)
+    text = json.dumps({"resources": resources, "outputs": outputs, "hooks": monitor.hooks}, default=str)
     result.write_text(text.replace(str(root), "/clone"), encoding="utf-8")
 
 

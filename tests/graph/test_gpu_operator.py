@@ -15,7 +15,7 @@ RELEASE = "gpu-operator-release"
 
 
 def of(record: Record, stack: str, *, own_drivers: bool = False, hosts: int = 96) -> dict[str, dict[str, Any]]:
-    """Resources of a stack by name; with drivers of pools, the operator owns the driver."""
+    """Resources of a stack by name, each with its hooks; with drivers of pools, the operator owns the driver."""
     config = config_of(stack)
     # How much it has to store is another matter.
     config.pop("railwright:observability", None)
@@ -24,7 +24,8 @@ def of(record: Record, stack: str, *, own_drivers: bool = False, hosts: int = 96
         for pool in config["railwright:pools"].values():
             pool["gpu_operator"] = {"driver": {"version": "595.91.07"}}
         config["railwright:pools"]["large"]["hosts"] = hosts
-    return {item["name"]: item for item in record(stack, config)["resources"]}
+    graph = record(stack, config)
+    return {item["name"]: {**item, "hooks": graph["hooks"].get(item["name"], {})} for item in graph["resources"]}
 
 
 def test_a_custom_resource_never_comes_before_its_kind(record: Record) -> None:
@@ -53,7 +54,7 @@ def test_drivers_of_pools_follow_each_other(record: Record) -> None:
 def test_gpus_are_waited_for_after_the_last_driver(record: Record) -> None:
     """Before it no host gives out any; a change of the release alone waits for them again."""
     found = of(record, "bare-b300", own_drivers=True)
-    waits = {name: found[name].get("hooks", {}).get("after_create", []) for name in found}
+    waits = {name: found[name]["hooks"].get("after_create", []) for name in found}
     assert waits[RELEASE] == []
     assert waits["gpu-operator-driver-large"] == ["gpu-operator-driver-large"]
     assert waits["gpu-operator-driver-small"] == ["gpu-operator-driver-small", "gpu-operator-gpus"]
@@ -74,7 +75,7 @@ def test_a_release_is_not_done_before_gpus_are_there(record: Record, stack: str)
 def test_devices_of_the_fabric_are_waited_for_with_its_last_object(record: Record) -> None:
     """oci-ai-blueprints#91: what waits for the fabric waits for what hosts give out."""
     found = of(record, "bare-b300")
-    waiting = [name for name, item in found.items() if item.get("hooks", {}).get("after_create") == ["network-devices"]]
+    waiting = [name for name, item in found.items() if item["hooks"].get("after_create") == ["network-devices"]]
     assert len(waiting) == 1
     assert waiting[0] in found["gpu-operator"]["depends_on"]
 
