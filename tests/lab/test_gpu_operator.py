@@ -6,6 +6,8 @@ It needs ``lab up --simulated --no-stack``, and builds the operator's program in
 from __future__ import annotations
 
 import hashlib
+import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -86,6 +88,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
     """A Pulumi stack with the component alone in it; destroyed afterwards."""
     work = tmp_path / "work"
     work.mkdir()
+    shutil.copy(paths.state_dir() / "kubeconfig", work)
     # As in the program, paths start where the provider runs.
     monkeypatch.chdir(work)
     variables = {**env.for_programs(), "PULUMI_BACKEND_URL": tmp_path.as_uri(), "PULUMI_CONFIG_PASSPHRASE": "test"}
@@ -95,7 +98,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
     def of(plan: Plan) -> automation.Stack:
         def program() -> None:
-            kubeconfig = str(paths.state_dir() / "kubeconfig")
+            kubeconfig = str(work / "kubeconfig")
             provider = k8s.Provider("cluster", kubeconfig=kubeconfig, cluster_identifier="lab")
             GpuOperator("gpu-operator", GpuOperatorArgs(plan, kubeconfig), pulumi.ResourceOptions(provider=provider))
 
@@ -142,6 +145,8 @@ def versions() -> dict[str, list[str]]:
 
 def test_preview_on_an_empty_cluster_knows_all_kinds(hosts: None, stack: Callable[[Plan], automation.Stack]) -> None:
     """Objects of kinds that do not exist yet are shown, not refused (pulumi-kubernetes#3247)."""
+    kinds = [item["metadata"]["name"] for item in items("crds") if item["spec"]["group"].endswith("nvidia.com")]
+    kubectl("delete", "crds", "--ignore-not-found", "--timeout=60s", "none.nvidia.com", *kinds)
     shown = stack(planned(PUBLISHED, NEW, version="v26.7.0")).preview()
     assert shown.change_summary.get(automation.OpType.CREATE, 0) >= 12
 
@@ -194,8 +199,8 @@ def test_an_operator_without_labels_of_nfd_is_not_taken_for_ready(
         plan = planned(charts, NEW)
         with pytest.raises(automation.CommandError, match=r"labelled by NFD"):
             stack(plan).up()
-        assert eventually(lambda: bool(items("clusterpolicies")))
-        assert "NFDLabelsMissing" in readiness.lacking_policy(items("clusterpolicies")[0])
+        # It looks at labels some time after its policy is there.
+        assert eventually(lambda: "NFDLabelsMissing" in readiness.lacking_policy(items("clusterpolicies")[0]))
     finally:
         kubectl("delete", "nodepools", "--all", "--timeout=90s")
 
@@ -230,3 +235,22 @@ def test_nothing_of_the_operator_is_left_after_destroy(
     assert items("clusterpolicies") == []
     assert items("nvidiadrivers") == []
     assert "gpu-operator" not in [item["metadata"]["name"] for item in items("namespaces")]
+
+
+def test_a_stack_whose_cluster_is_gone_is_destroyed_when_pulumi_is_told_so(
+    hosts: None, operator: None, charts: Path, stack: Callable[[Plan], automation.Stack], tmp_path: Path
+) -> None:
+    """pulumi-kubernetes#2675, #2817: without the word it ends and says why; with it the state is empty."""
+    brought = stack(planned(charts, NEW))
+    brought.up()
+    kubeconfig = tmp_path / "work" / "kubeconfig"
+    kubeconfig.write_text(re.sub(r"server: .*", "server: https://127.0.0.1:1", kubeconfig.read_text()))
+    try:
+        with pytest.raises(automation.CommandError, match="unreachable"):
+            brought.destroy()
+        brought.workspace.env_vars = {**brought.workspace.env_vars, "PULUMI_K8S_DELETE_UNREACHABLE": "true"}
+        brought.destroy()
+        assert brought.export_stack().deployment.get("resources", []) == []
+    finally:
+        kubectl("delete", "namespace", "gpu-operator", "--ignore-not-found", "--timeout=90s")
+        kubectl("delete", "clusterroles,clusterrolebindings", "--selector=app.kubernetes.io/managed-by=Helm")
