@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pulumi
 import yaml
 from lightkube import Client, KubeConfig
@@ -25,8 +25,8 @@ PAUSE_SECONDS = 5.0
 TOLD_SECONDS = 60.0
 """Between two words on what is still waited for (seconds)."""
 
-UNREACHABLE = (Unknown, httpx.HTTPError)
-"""Errors after which nothing of a cluster can be told."""
+UNREACHABLE = (Unknown, httpx2.HTTPError)
+"""Errors after which nothing of a cluster can be told; lightkube 1 speaks through httpx2, whose errors are no httpx ones."""
 
 NOT_FOUND = 404
 """HTTP status of an object, or a kind, that is not there."""
@@ -72,7 +72,7 @@ class Cluster:
         """The GPU Operator's one policy; None as long as there is none, or no such kind."""
         try:
             return next((dict(item) for item in self._client.list(_POLICY)), None)
-        except httpx.HTTPStatusError as error:
+        except httpx2.HTTPStatusError as error:
             # Of a group that nobody has registered the API server says so in plain text.
             if error.response.status_code == NOT_FOUND:
                 return None
@@ -104,7 +104,7 @@ async def wait(lacking: Callable[[], Iterator[str]], what: str, seconds: float, 
     while True:
         try:
             missing = await asyncio.to_thread(lambda: list(lacking()))
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             missing = [f"the API server does not answer ({error})"]
         now = time.monotonic()
         if not missing:
@@ -123,7 +123,7 @@ async def wait(lacking: Callable[[], Iterator[str]], what: str, seconds: float, 
 def _told(look: Look) -> str:
     try:
         found = list(look())
-    except httpx.HTTPError as error:
+    except httpx2.HTTPError as error:
         return f"the API server, which does not answer ({error})"
     more = [f"{len(found) - TOLD_PODS} more"] if len(found) > TOLD_PODS else []
     return ", ".join([*found[:TOLD_PODS], *more]) or "the labels of its hosts: all of its pods are ready"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pulumi
 import pytest
 import yaml
@@ -28,7 +28,7 @@ KUBECONFIG = yaml.safe_dump(
     }
 )
 POLICIES = "/apis/nvidia.com/v1/clusterpolicies"
-Answer = Callable[[httpx.Request], httpx.Response]
+Answer = Callable[[httpx2.Request], httpx2.Response]
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def answering(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answer], Cluster]:
 
     def of(answer: Answer) -> Cluster:
         found = Cluster(KUBECONFIG)
-        transport = httpx.MockTransport(answer)
+        transport = httpx2.MockTransport(answer)
         client: Any = found._client
-        client._client._client = httpx.Client(transport=transport, base_url="http://api.example.com")
+        client._client._client = httpx2.Client(transport=transport, base_url="http://api.example.com")
         return found
 
     return of
@@ -58,10 +58,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return slept
 
 
-def status(code: int) -> httpx.Response:
+def status(code: int) -> httpx2.Response:
     """What an API server says when it says no."""
     body = {"apiVersion": "v1", "kind": "Status", "status": "Failure", "message": "no", "code": code}
-    return httpx.Response(code, json=body)
+    return httpx2.Response(code, json=body)
 
 
 def test_a_kubeconfig_is_taken_as_path_and_as_content(tmp_path: Path) -> None:
@@ -81,10 +81,10 @@ def test_a_kubeconfig_that_cannot_be_read_leaves_the_answer_unknown(given: str) 
 
 
 @pytest.mark.parametrize(
-    "answer", [status(404), httpx.Response(404, text="404 page not found")], ids=["no kind", "no group"]
+    "answer", [status(404), httpx2.Response(404, text="404 page not found")], ids=["no kind", "no group"]
 )
 def test_a_cluster_without_the_kind_has_no_policy(
-    answer: httpx.Response, answering: Callable[[Answer], Cluster]
+    answer: httpx2.Response, answering: Callable[[Answer], Cluster]
 ) -> None:
     """Before the operator's first install."""
     assert answering(lambda _: answer).cluster_policy() is None
@@ -101,9 +101,9 @@ def test_the_policy_is_the_one_that_there_is(answering: Callable[[Answer], Clust
     policy = {"metadata": {"name": "cluster-policy"}}
     seen: list[str] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         seen.append(request.url.path)
-        return httpx.Response(200, json={"items": [policy]})
+        return httpx2.Response(200, json={"items": [policy]})
 
     found = answering(answer).cluster_policy()
     assert found is not None
@@ -114,10 +114,10 @@ def test_daemon_sets_are_asked_for_by_label_in_all_namespaces(answering: Callabl
     """A foreign NFD may lie anywhere."""
     seen: list[tuple[str, str]] = []
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    def answer(request: httpx2.Request) -> httpx2.Response:
         seen.append((request.url.path, request.url.params["labelSelector"]))
         spec = {"selector": {}, "template": {}}
-        return httpx.Response(200, json={"items": [{"metadata": {"name": "nfd", "namespace": "a"}, "spec": spec}]})
+        return httpx2.Response(200, json={"items": [{"metadata": {"name": "nfd", "namespace": "a"}, "spec": spec}]})
 
     (found,) = answering(answer).daemon_sets("*", {"app": "nfd"})
     assert found["metadata"] == {"name": "nfd", "namespace": "a"}
@@ -163,7 +163,7 @@ def test_a_wait_without_a_pod_in_the_way_sends_to_the_labels(clock: list[float])
 
 def test_an_api_server_that_is_away_for_a_while_does_not_end_a_wait(clock: list[float]) -> None:
     """Control planes are restarted while drivers are compiled."""
-    left = [httpx.ConnectError("refused")]
+    left = [httpx2.ConnectError("refused")]
 
     def lacking() -> Iterator[str]:
         if left:
