@@ -26,7 +26,7 @@ TOLD_SECONDS = 60.0
 """Between two words on what is still waited for (seconds)."""
 
 UNREACHABLE = (Unknown, httpx2.HTTPError)
-"""Errors after which nothing of a cluster can be told; lightkube 1 speaks through httpx2, whose errors are no httpx ones."""
+"""Errors after which nothing of a cluster can be told; lightkube 1 raises those of httpx2, which are not httpx's."""
 
 NOT_FOUND = 404
 """HTTP status of an object, or a kind, that is not there."""
