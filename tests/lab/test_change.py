@@ -43,8 +43,9 @@ def apply(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apply]
     def one_of_each(spec: dict[str, Any]) -> None:
         # The harder case: nobody else answers meanwhile. Drills roll several under load.
         spec["gateway"]["replicas"] = spec["models"]["tiny"]["replicas"] = 1
-        # Room for an answer that takes a minute at a few ms per token.
-        spec["models"]["tiny"]["max_model_len"] = 32_768
+        # Room for an answer that takes a minute at a few ms per token; two CPUs would read a prompt of that length for
+        # minutes at each start.
+        spec["models"]["tiny"].update(max_model_len=32_768, first_prompt=0)
 
     with changed_stack(tmp_path_factory.mktemp("stack"), one_of_each) as bring_up:
         bring_up(lambda spec: None)
