@@ -70,6 +70,9 @@ class Bands:
 
     ttft: Range
     tpot: Range
+    promise: float
+    """Share of predicted tokens per second to count on: what all but one run in a hundred of the kind reached, and
+    every run of this engine on this GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +102,11 @@ class Fit:
     def band(self, kind: Kind, engine: str, gpu: Gpu, *, is_extrapolated: bool) -> Bands:
         """Error of an engine on a GPU, or of all where few were measured; outside of what was, the widest of all."""
         known = self.bands[kind]
-        if is_extrapolated:
-            return Bands(_hull([row.ttft for row in known.values()]), _hull([row.tpot for row in known.values()]))
-        return known.get(pair(engine, gpu), known[ALL])
+        own = known.get(pair(engine, gpu), known[ALL])
+        if not is_extrapolated:
+            return own
+        ttft, tpot = _hull([row.ttft for row in known.values()]), _hull([row.tpot for row in known.values()])
+        return Bands(ttft, tpot, own.promise)
 
 
 def levels(kind: Kind, engine: str, gpu: Gpu) -> tuple[str, ...]:
@@ -126,7 +131,9 @@ def published() -> Fit:
     return Fit(
         effects=data["effects"],
         bands={
-            kind: {level: Bands(Range(*row["ttft"]), Range(*row["tpot"])) for level, row in known.items()}
+            kind: {
+                level: Bands(Range(*row["ttft"]), Range(*row["tpot"]), row["promise"]) for level, row in known.items()
+            }
             for kind, known in data["bands"].items()
         },
         rows={level: row["rows"] for level, row in data["seen"].items()},

@@ -116,6 +116,7 @@ class SpeedPart(Part):
     tpot_s: Spread
     tokens_per_s: float
     tokens_per_s_per_gpu: float
+    promised_tokens_per_s: float
     bound: Literal["memory", "compute", "links"]
     basis: str
     extrapolated: list[str]
@@ -155,6 +156,7 @@ class OptionPart(Part):
     layout: LayoutPart
     format: str
     replicas: int
+    likely_replicas: int
     gpus: int
     utilisation: float
     max_seqs: int
@@ -162,10 +164,11 @@ class OptionPart(Part):
 
 
 class ChoicePart(Part):
-    """The cheapest way that meets the goal."""
+    """The cheapest way that meets the goal at the bad end of the error; else the one that likely meets it."""
 
     best: OptionPart | None
     runner_up: OptionPart | None
+    likely: OptionPart | None
     binds: str
     misses: list[str]
 

@@ -139,8 +139,9 @@ def _speed(outlook: Outlook) -> parts.SpeedPart | None:
         return None
     return parts.SpeedPart(
         ttft_s=_spread(speed.ttft_s, speed.ttft_band), tpot_s=_spread(speed.tpot_s, speed.band),
-        tokens_per_s=speed.tokens_per_s, tokens_per_s_per_gpu=speed.tokens_per_s_per_gpu, bound=speed.bound,
-        basis=speed.basis, extrapolated=list(speed.extrapolated), notes=list(speed.notes),
+        tokens_per_s=speed.tokens_per_s, tokens_per_s_per_gpu=speed.tokens_per_s_per_gpu,
+        promised_tokens_per_s=speed.promised_per_s, bound=speed.bound, basis=speed.basis,
+        extrapolated=list(speed.extrapolated), notes=list(speed.notes),
     )  # fmt: skip
 
 
@@ -179,8 +180,9 @@ def _choice(choice: Choice | None) -> parts.ChoicePart | None:
         for miss in choice.misses
     ]
     return parts.ChoicePart(
-        best=_option(choice.best), runner_up=_option(choice.runner_up), binds=choice.binds, misses=misses
-    )
+        best=_option(choice.best), runner_up=_option(choice.runner_up), likely=_option(choice.likely),
+        binds=choice.binds, misses=misses,
+    )  # fmt: skip
 
 
 def _option(option: Option | None) -> parts.OptionPart | None:
@@ -188,8 +190,9 @@ def _option(option: Option | None) -> parts.OptionPart | None:
         return None
     limits = option.limits
     return parts.OptionPart(
-        layout=_layout(option.layout), format=str(option.format), replicas=option.replicas, gpus=option.gpus,
-        utilisation=limits.utilisation, max_seqs=limits.max_seqs, batched_tokens=limits.batched_tokens,
+        layout=_layout(option.layout), format=str(option.format), replicas=option.replicas,
+        likely_replicas=option.likely, gpus=option.gpus, utilisation=limits.utilisation,
+        max_seqs=limits.max_seqs, batched_tokens=limits.batched_tokens,
     )  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from infra.catalog.architecture import Architecture
@@ -16,7 +16,10 @@ from infra.plan.layout import Layout, problems
 from infra.plan.limits import Limits, Rank, lacks
 from infra.plan.memory import Memory
 from infra.plan.speed import Load, Speed, predictor
-from infra.plan.spread import SpeedAt, Spread, at_worst, spread
+from infra.plan.spread import End, SpeedAt, Spread, at_worst, on_the_mean, spread
+
+PROMISED = ("first_token_s", "token_s", "tokens_per_s", "hosts")
+"""What a way may be short of at the bad end of its error and not on the mean; memory has no such ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,9 @@ class Option:
     limits: Limits
     """Batch of one rank, and the memory it leaves."""
     spread: Spread
-    """How many replicas, and how each runs when the goal's requests are shared out evenly."""
-    sure: int | None
-    """Replicas that meet the goal even at the bad end of each prediction's error; None: no number does."""
+    """How many replicas, and how each runs at the bad end of its error when the goal's requests are shared out."""
+    likely: int
+    """Replicas that meet the goal if the prediction is right on the mean (count)."""
 
     @property
     def replicas(self) -> int:
@@ -58,11 +61,6 @@ class Option:
     def memory(self) -> Memory:
         """Memory of one rank."""
         return self.limits.memory
-
-    @property
-    def speed(self) -> Speed:
-        """Speed of one replica."""
-        return self.spread.speed
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +79,44 @@ class Choice:
     """What to run."""
 
     best: Option | None
-    """None: nothing on this pool meets the goal."""
+    """None: nothing on this pool is sure to meet the goal."""
     runner_up: Option | None
     binds: str
     """What would have to give way for less to do, in words of ``Miss`` or ``concurrency``."""
     misses: tuple[Miss, ...]
     """Ways that were tried and are short of something."""
+    likely: Option | None = None
+    """Without a best: what meets the goal if the prediction is right on the mean."""
 
 
 def choose(architecture: Architecture, place: Place, goal: Goal, *, max_len: int, formats: Iterable[Format]) -> Choice:
     """Find the fewest GPUs of one pool that meet a goal; equal numbers go to the simpler layout.
 
+    The goal is met at the bad end of each prediction's error: capacity is not promised on a mean.
+
     Args:
         max_len: longest request that must fit (tokens).
         formats: formats that may be used, the one to prefer first.
     """
+    order = list(formats)
+    choice = _search(architecture, place, goal, max_len=max_len, order=order, end=at_worst)
+    if choice.best or all(miss.because not in PROMISED for miss in choice.misses):
+        return choice
+    return replace(
+        choice, likely=_search(architecture, place, goal, max_len=max_len, order=order, end=on_the_mean).best
+    )
+
+
+def _search(
+    architecture: Architecture, place: Place, goal: Goal, *, max_len: int, order: list[Format], end: End
+) -> Choice:
     found: list[Option] = []
     misses: list[Miss] = []
-    order = list(formats)
     ways = [(layout, form) for form in order for layout in layouts(architecture, place, form)]
     for layout, form in sorted(ways, key=lambda way: way[0].gpus):
         if len(found) > 1 and layout.gpus > found[1].gpus:
             break
-        way = attempt(architecture, place, goal, max_len=max_len, layout=layout, form=form)
+        way = attempt(architecture, place, goal, max_len=max_len, layout=layout, form=form, end=end)
         if isinstance(way, Miss):
             misses.append(way)
         else:
@@ -132,14 +145,25 @@ def layouts(architecture: Architecture, place: Place, form: Format) -> Iterator[
 
 
 def attempt(
-    architecture: Architecture, place: Place, goal: Goal, *, max_len: int, layout: Layout, form: Format
+    architecture: Architecture,
+    place: Place,
+    goal: Goal,
+    *,
+    max_len: int,
+    layout: Layout,
+    form: Format,
+    end: End = at_worst,
 ) -> Option | Miss:
-    """Run a model one way: with the batch that needs fewest replicas, the largest of equal ones."""
+    """Run a model one way: with the batch that needs fewest replicas, the largest of equal ones.
+
+    Args:
+        end: which end of a prediction's error has to meet the goal.
+    """
     if place.board.gpu is None:
         return Miss(layout, form, f"board {place.board.name!r} has no GPUs")
     rank = Rank(architecture, layout, place.board.gpu, place.engine, place.version, form)
     try:
-        best = _best_batch(rank, goal, max_len)
+        best = _best_batch(rank, goal, max_len, end)
     except (Unknown, ConfigError) as error:
         return Miss(layout, form, str(error))
     if isinstance(best, str):
@@ -148,7 +172,7 @@ def attempt(
     return best if best.replicas <= room else Miss(layout, form, "hosts")
 
 
-def _best_batch(rank: Rank, goal: Goal, max_len: int) -> Option | str:
+def _best_batch(rank: Rank, goal: Goal, max_len: int, end: End) -> Option | str:
     """Find the batch that needs fewest replicas, the largest of equal ones; a word says what all of them lack."""
     speeds = _speeds(rank, goal)
     best: Option | None = None
@@ -160,12 +184,13 @@ def _best_batch(rank: Rank, goal: Goal, max_len: int) -> Option | str:
                 break
             continue
         held = batch.max_seqs * rank.layout.data
-        run = spread(goal, held, speeds)
+        run = spread(goal, held, lambda requests: end(speeds(requests)))
         if isinstance(run, str):
             return run
         if best is None or run.replicas < best.replicas:
-            sure = spread(goal, held, lambda requests: at_worst(speeds(requests)))
-            best = Option(rank.layout, rank.format, batch, run, sure.replicas if isinstance(sure, Spread) else None)
+            mean = spread(goal, held, speeds)
+            likely = mean.replicas if isinstance(mean, Spread) else run.replicas
+            best = Option(rank.layout, rank.format, batch, run, likely)
         # A smaller batch leaves memory for more requests, and helps where those bind.
         if run.binds != "concurrency":
             break

@@ -16,6 +16,7 @@ from infra.plan.facts import ModelPlan
 from infra.plan.formats import allowed
 from infra.plan.sized import version_of
 from infra.plan.speed import Load, Speed, predictor
+from infra.plan.spread import End, at_worst, on_the_mean
 
 SHORT_OF = {
     "weights": "GPU memory for the weights",
@@ -55,9 +56,13 @@ def notes(plan: ModelPlan) -> Iterator[str]:
     """Say where a plan and its goal part, and what would meet it for less."""
     if not plan.model.goal or not plan.choice:
         return
-    who, as_planned = f"models.{plan.name}", _as_planned(plan, plan.model.goal)
-    if as_planned:
-        yield f"{who}: as planned it misses its goal, short of {as_planned}{_instead(plan.choice)}"
+    who = f"models.{plan.name}"
+    if short := _as_planned(plan, plan.model.goal, at_worst):
+        is_likely = not _as_planned(plan, plan.model.goal, on_the_mean)
+        found = (
+            "meets its goal only if the prediction is right on the mean, else is" if is_likely else "misses its goal,"
+        )
+        yield f"{who}: as planned it {found} short of {short}{_instead(plan.choice)}"
     elif plan.choice.best and plan.choice.best.gpus < plan.model.replicas * plan.layout.gpus:
         yield (
             f"{who}: {plan.model.replicas * plan.layout.gpus} GPUs are planned{_instead(plan.choice)}; less does not "
@@ -92,10 +97,10 @@ def _place(plan: ModelPlan) -> Place:
     return Place(plan.pool.board, plan.engine, version_of(plan.model), hosts)
 
 
-def _as_planned(plan: ModelPlan, goal: Goal) -> str:
-    """What a plan is short of to meet its goal; empty when it meets it."""
+def _as_planned(plan: ModelPlan, goal: Goal, end: End) -> str:
+    """What a plan is short of to meet its goal at one end of the error; empty when it meets it."""
     way = attempt(
-        plan.shape, _place(plan), goal, max_len=plan.model.max_model_len, layout=plan.layout, form=plan.format
+        plan.shape, _place(plan), goal, max_len=plan.model.max_model_len, layout=plan.layout, form=plan.format, end=end
     )
     if isinstance(way, Miss):
         return SHORT_OF.get(way.because, way.because)
@@ -104,13 +109,12 @@ def _as_planned(plan: ModelPlan, goal: Goal) -> str:
 
 
 def _instead(choice: Choice) -> str:
-    if choice.best is None:
-        return "; nothing on its pool meets it"
-    best, more = choice.best, ""
-    if best.sure != best.replicas:
-        # At the bad end of an error, no number of replicas makes a single answer faster.
-        more = f", {best.sure} replicas even at the bad end of the error" if best.sure else ", if the prediction holds"
-    return f"; {said(best)} would do{more}"
+    best, mean = choice.best, "if the prediction is right on the mean"
+    if best is None:
+        return "; nothing on its pool meets it" + (
+            f" for sure, {said(choice.likely)} does {mean}" if choice.likely else ""
+        )
+    return f"; {said(best)} would do" + (f", replicas: {best.likely} {mean}" if best.likely < best.replicas else "")
 
 
 def said(option: Option) -> str:

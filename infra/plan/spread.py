@@ -12,6 +12,9 @@ from infra.plan.speed import Speed
 SpeedAt = Callable[[int], Speed]
 """Speed of one replica by the requests it answers at once; never faster with more of them."""
 
+End = Callable[[Speed], Speed]
+"""What of a prediction is counted on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
@@ -54,8 +57,13 @@ def at_worst(speed: Speed) -> Speed:
         speed,
         ttft_s=speed.ttft_s * speed.ttft_band.high,
         tpot_s=speed.tpot_s * speed.band.high,
-        tokens_per_s=speed.tokens_per_s / speed.band.high,
+        tokens_per_s=speed.promised_per_s,
     )
+
+
+def on_the_mean(speed: Speed) -> Speed:
+    """A speed as it is predicted."""
+    return speed
 
 
 def _broken(goal: Goal, speed: Speed) -> str:

@@ -122,7 +122,8 @@ def _pace(outlook: Outlook) -> Iterator[tuple[str, str]]:
     yield "load", f"{load.prompt:,} tokens in, {load.output:,} out, {load.concurrency:,} at once on each replica"
     yield "first token", _banded(speed.ttft_s, speed.ttft_band)
     yield "next token", _banded(speed.tpot_s, speed.band)
-    yield "rate", f"{speed.tokens_per_s:,.0f} tokens/s, {speed.tokens_per_s_per_gpu:,.0f} of each GPU"
+    rate = f"{speed.tokens_per_s:,.0f} tokens/s, {speed.tokens_per_s_per_gpu:,.0f} of each GPU"
+    yield "rate", f"{rate}; count on {speed.promised_per_s:,.0f}"
     yield "waits for", f"{speed.bound}; fitted on {speed.basis}" + _beyond(speed)
 
 
@@ -163,7 +164,9 @@ def _choice(outlook: Outlook) -> Iterator[tuple[str, str]]:
     choice = outlook.choice
     if choice is None:
         return
-    yield "would do", said(choice.best) if choice.best else "nothing on its pool"
+    yield "would do", said(choice.best) if choice.best else "nothing on its pool for sure"
+    if likely := choice.likely:
+        yield "likely does", said(likely)
     yield "binds", SHORT_OF.get(choice.binds, choice.binds)
     yield "runner-up", said(choice.runner_up) if choice.runner_up else "none"
 

@@ -85,7 +85,7 @@ def _memory(plan: Plan) -> Table:
 
 
 def _money(plan: Plan) -> Table:
-    """Speed and cost, of the models whose goal or price is known."""
+    """Speed on the mean, tokens/s to count on, and cost, of the models whose goal or price is known."""
     shown = table(
         "MODEL",
         "FIRST TOKEN>",
@@ -113,7 +113,7 @@ def _speeds(item: ModelPlan) -> tuple[str, str, str]:
     speed = item.speed
     if speed is None:
         return NOT_KNOWN, NOT_KNOWN, NOT_KNOWN
-    rate = item.model.replicas * speed.tokens_per_s
+    rate = item.model.replicas * speed.promised_per_s
     return f"{speed.ttft_s * 1000:,.0f} ms", f"{speed.tpot_s * 1000:,.1f} ms", f"{rate:,.0f}"
 
 

@@ -82,6 +82,7 @@ def predictor(
             basis=basis,
             extrapolated=extrapolated,
             bound=_bound(step, made),
+            promise=bands.promise,
             notes=_notes(machine),
         )
 

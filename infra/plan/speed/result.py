@@ -46,12 +46,19 @@ class Speed:
     ttft_band: Band
     """Error of ``ttft_s``."""
     band: Band
-    """Error of ``tpot_s`` and, upside down, of the rates."""
+    """Error of ``tpot_s``."""
     basis: str
     """Rows that the efficiencies were fitted on, for people."""
     extrapolated: tuple[str, ...]
     """In what the input lies outside of those rows; empty: in nothing."""
     bound: Bound
     """What most of a step waits for."""
+    promise: float
+    """Share of the rates to count on."""
     notes: tuple[str, ...] = ()
     """What may make it slower than predicted, in sentences."""
+
+    @property
+    def promised_per_s(self) -> float:
+        """Answer tokens of the replica to count on (tokens/s)."""
+        return self.tokens_per_s * self.promise

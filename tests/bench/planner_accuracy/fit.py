@@ -8,7 +8,7 @@ errors of the logarithms, by Gauss-Newton steps with reweighted squares; nothing
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -116,10 +116,15 @@ def plain(cases: Sequence[Case]) -> tuple[Floats, Floats]:
 
 def held_out(cases: Sequence[Case]) -> tuple[Floats, Floats]:
     """Predict each model by a fit to all others: no run is judged by figures that it had a part in."""
+    return by_parts(cases, [{model} for model in sorted({case.model for case in cases})])
+
+
+def by_parts(cases: Sequence[Case], parts: Iterable[Collection[str]]) -> tuple[Floats, Floats]:
+    """Predict the models of each part by a fit to those of all others."""
     ttft, tpot = np.zeros(len(cases)), np.zeros(len(cases))
-    for model in sorted({case.model for case in cases}):
-        rest = [case for case in cases if case.model != model]
-        own = [index for index, case in enumerate(cases) if case.model == model]
+    for part in parts:
+        rest = [case for case in cases if case.model not in part]
+        own = [index for index, case in enumerate(cases) if case.model in part]
         ttft[own], tpot[own] = predicted(fit(rest), [cases[index] for index in own])
     return ttft, tpot
 

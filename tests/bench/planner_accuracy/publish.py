@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ LEAST_ROWS = 40
 
 TAILS = (0.05, 0.95)
 """Ends of a band, as quantiles of measured over predicted."""
+
+RARE = 0.01
+"""Runs of a kind that may fall short of what is counted on (share)."""
 
 
 def published(runs: Sequence[Case]) -> dict[str, Any]:
@@ -55,8 +59,8 @@ def published(runs: Sequence[Case]) -> dict[str, Any]:
     }
 
 
-def bands(runs: Sequence[Case], ttft: Floats, tpot: Floats, kind: str) -> dict[str, dict[str, list[float]]]:
-    """Spans of measured over predicted by level, for one kind of model.
+def bands(runs: Sequence[Case], ttft: Floats, tpot: Floats, kind: str) -> dict[str, dict[str, Any]]:
+    """Spans of measured over predicted by level, for one kind of model, and what to count on of a rate.
 
     No level is given a narrower band than all runs have: what a few models agree on says little about the next one.
     """
@@ -64,20 +68,36 @@ def bands(runs: Sequence[Case], ttft: Floats, tpot: Floats, kind: str) -> dict[s
     for index, run in enumerate(runs):
         for level in (ALL, pair(run.engine, run.gpu)) if run.kind == kind else ():
             held.setdefault(level, []).append(index)
-    return {
-        level: {
-            "ttft": _span([[runs[index].ttft_s / ttft[index] for index in part] for part in (own, held[ALL])]),
-            "tpot": _span([[runs[index].tpot_s / tpot[index] for index in part] for part in (own, held[ALL])]),
-        }
-        for level, own in sorted(held.items())
-        if len(own) >= LEAST_ROWS
-    }
+    first = [run.ttft_s / seconds for run, seconds in zip(runs, ttft, strict=True)]
+    further = [run.tpot_s / seconds for run, seconds in zip(runs, tpot, strict=True)]
+    rates = [run.rate / _rate(run, *seconds) for run, *seconds in zip(runs, ttft, tpot, strict=True)]
+    found = {}
+    for level, own in sorted(held.items()):
+        if len(own) >= LEAST_ROWS:
+            groups = own, held[ALL]
+            found[level] = {
+                "ttft": _span([[first[index] for index in group] for group in groups]),
+                "tpot": _span([[further[index] for index in group] for group in groups]),
+                "promise": _promise([rates[index] for index in held[ALL]], [rates[index] for index in own]),
+            }
+    return found
 
 
 def _span(groups: list[list[float]]) -> list[float]:
     """Ends of a band that holds all but the tails of each group."""
     ends = np.array([np.quantile(ratios, TAILS) for ratios in groups])
     return [round(float(ends[:, 0].min()), 3), round(float(ends[:, 1].max()), 3)]
+
+
+def _promise(every: list[float], own: list[float]) -> float:
+    """Share of a predicted rate that nearly all runs of a kind and all of one engine on one GPU reached."""
+    least = float(np.quantile(every, RARE))
+    return math.floor(1000 * (least if len(own) == len(every) else min(least, *own))) / 1000
+
+
+def _rate(run: Case, ttft_s: float, tpot_s: float) -> float:
+    """Answer tokens of one request by predicted times (tokens/s)."""
+    return run.load.output / (ttft_s + (run.load.output - 1) * tpot_s)
 
 
 def _seen(runs: list[Case]) -> dict[str, Any]:

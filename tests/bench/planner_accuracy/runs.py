@@ -28,6 +28,12 @@ RUNS = Path(__file__).parent / "data" / "silicon.csv"
 REFUSED = "refused although it ran"
 """Reason for runs whose layout the planner says cannot be."""
 
+CONTRADICTED = "contradicted: each request far slower than in the same run with more of them"
+"""Reason for runs that another row of the same benchmark does not agree with."""
+
+SLOWER = 0.8
+"""Speed of a request below this share of its speed among more requests is no property of the engine (share)."""
+
 VERSION = re.compile(r"(\d+)\.(\d+)\.")
 """Major and minor number of an engine."""
 
@@ -95,6 +101,11 @@ class Case:
     tpot_s: float
 
     @property
+    def rate(self) -> float:
+        """Answer tokens of one request (tokens/s)."""
+        return self.load.output / (self.ttft_s + (self.load.output - 1) * self.tpot_s)
+
+    @property
     def requests(self) -> float:
         """Requests that share a data-parallel rank (count)."""
         return requests_of(self.layout, self.load)
@@ -117,7 +128,22 @@ def cases() -> tuple[list[Case], dict[str, int]]:
                 found.append(case)
             except Unjudged as error:
                 refused[str(error)] = refused.get(str(error), 0) + 1
-    return found, refused
+    kept = list(_consistent(found))
+    refused[CONTRADICTED] = len(found) - len(kept)
+    return kept, refused
+
+
+def _consistent(runs: list[Case]) -> Iterator[Case]:
+    """Yield runs whose requests were not far slower than the same with more company."""
+    alike: dict[object, list[Case]] = {}
+    for run in runs:
+        key = (run.model, run.engine, run.is_versioned, run.gpu.name, run.form, run.layout)
+        alike.setdefault((*key, run.load.prompt, run.load.output), []).append(run)
+    for group in alike.values():
+        for run in group:
+            busier = [other.rate for other in group if other.load.concurrency > run.load.concurrency]
+            if run.rate >= SLOWER * max(busier, default=0.0):
+                yield run
 
 
 def _case(row: dict[str, str]) -> Case:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from infra.catalog.efficiencies import ALL, pair, published
 from tests.bench.planner_accuracy import throughput
-from tests.bench.planner_accuracy.fit import Floats, fit, held_out, plain, predicted
-from tests.bench.planner_accuracy.publish import FILE, bands
+from tests.bench.planner_accuracy.fit import Floats, by_parts, fit, held_out, plain, predicted
+from tests.bench.planner_accuracy.publish import FILE, RARE, bands
 from tests.bench.planner_accuracy.runs import Case, cases
-from tests.bench.planner_accuracy.split import SEED, calibration
+from tests.bench.planner_accuracy.split import FOLDS, SEED, calibration, folds
 
 BARS = {"time between tokens": 0.15, "time to first token": 0.30}
 """Median errors of dense models that the figures have to keep (shares)."""
@@ -20,11 +21,11 @@ BARS = {"time between tokens": 0.15, "time to first token": 0.30}
 MOVED = 0.02
 """Figures that plans use may be off a new fit by this: whether a few runs are judged hangs on the memory rules."""
 
-OVER = 0.10
-"""Promises above what was measured by more than this are counted (share)."""
+OVER = throughput.OVER
+"""What is counted on may lie above what was measured by this (share)."""
 
-SHARE = 0.05
-"""Runs that a promise may be too high for; a band leaves out one in twenty at each end (share)."""
+SEEDS = (1, 2, 3, 4, 5)
+"""Of the five draws that are shown beside the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +52,15 @@ class Judged:
         tpot, ttft = _column(run.tpot_s for run in self.runs), _column(run.ttft_s for run in self.runs)
         return self.tpot / tpot - 1, self.ttft / ttft - 1
 
-    def rate_errors(self, bad: Floats) -> Floats:
-        """Tokens per second over measured, less 1, with times between tokens longer by a factor for each run."""
+    def promised(self, known: Callable[[Case], float]) -> Floats:
+        """What is counted on of tokens per second over measured, less 1, by the share of each run."""
         output = _column(run.load.output for run in self.runs)
-        measured = _column(run.ttft_s + (run.load.output - 1) * run.tpot_s for run in self.runs)
-        return measured / ((self.ttft + (output - 1) * self.tpot) * bad) - 1
+        predicted_rate = output / (self.ttft + (output - 1) * self.tpot)
+        return predicted_rate * _column(map(known, self.runs)) / _column(run.rate for run in self.runs) - 1
 
 
 def promised(every: Judged) -> Floats:
-    """Errors of rates at the bad end of bands that were made without the model."""
+    """What is counted on over measured, less 1, by shares that were found without the model."""
     errors = np.zeros(len(every.runs))
     for model in sorted({run.model for run in every.runs}):
         others = np.array([run.model != model for run in every.runs])
@@ -68,13 +69,18 @@ def promised(every: Judged) -> Floats:
             known = bands(rest, every.ttft[others], every.tpot[others], kind)
             own = [index for index, run in enumerate(every.runs) if (run.model, run.kind) == (model, kind)]
             part = Judged([every.runs[index] for index in own], every.ttft[own], every.tpot[own])
-            errors[own] = part.rate_errors(_column(_bad(run, known) for run in part.runs))
+            errors[own] = part.promised(lambda run, known=known: _share(run, known))  # type: ignore[misc]
     return errors
 
 
-def _bad(run: Case, known: dict[str, dict[str, list[float]]]) -> float:
-    """Bad end of the band that a plan would take."""
-    return known.get(pair(run.engine, run.gpu), known[ALL])["tpot"][1]
+def _share(run: Case, known: dict[str, dict[str, Any]]) -> float:
+    """Share of a rate that a plan counts on."""
+    return float(known.get(pair(run.engine, run.gpu), known[ALL])["promise"])
+
+
+def _shared(run: Case) -> float:
+    """The same with the figures that plans use."""
+    return published().band(run.kind, run.engine, run.gpu, is_extrapolated=False).promise
 
 
 def _column(values: Iterable[float]) -> Floats:
@@ -89,6 +95,7 @@ def main() -> int:
     for line in table(every):
         print(line)
     print(_half(runs))
+    print(_drawn(runs))
     _print_refused(refused, len(runs))
     found, refused = throughput.figures()
     print("\nMost tokens per second and GPU with the largest batch that memory holds.")
@@ -97,7 +104,7 @@ def main() -> int:
         print(line)
     _print_refused(refused, len(found))
     print()
-    verdicts = list(_verdicts(every))
+    verdicts = [*_verdicts(every), throughput.verdict(found)]
     for holds, text in verdicts:
         print(f"{'holds' if holds else 'FAILS'}  {text}")
     return 0 if all(holds for holds, _ in verdicts) else 1
@@ -134,12 +141,30 @@ def _line(name: str, part: Judged) -> str:
 
 
 def _half(runs: Sequence[Case]) -> str:
-    """Fit to half of the models, drawn by seed, and judge the other half."""
+    """Fit to half of the models, drawn by seed, and judge the other half; shown, not judged."""
     models = calibration(run.model for run in runs)
     rest = [run for run in runs if run.model not in models]
     part = Judged(rest, *predicted(fit([run for run in runs if run.model in models]), rest))
-    heading = f"\nFitted to half of the models, drawn by seed {SEED}: {', '.join(sorted(models))}; the other half:"
-    return "\n".join((heading, *(_line(f"{kind}, all", own) for kind, own in part.by(lambda run: run.kind).items())))
+    heading = f"\nShown, not judged: fitted to half of the models, drawn by seed {SEED} ({', '.join(sorted(models))})"
+    lines = (_line(f"{kind}, the other half", own) for kind, own in part.by(lambda run: run.kind).items())
+    return "\n".join((heading, *lines))
+
+
+def _drawn(runs: Sequence[Case]) -> str:
+    """Fit to four fifths of the models and judge the rest, by five draws; shown, not judged."""
+    found = []
+    for seed in SEEDS:
+        part = Judged(runs, *by_parts(runs, folds((run.model for run in runs), seed)))
+        found.append([np.median(np.abs(errors)) for errors in part.by(lambda run: run.kind)["dense"].errors])
+    spans = [
+        f"{name} {min(column):.1%} to {max(column):.1%}, median {np.median(column):.1%}"
+        for name, column in zip(BARS, zip(*found, strict=True), strict=True)
+    ]
+    return (
+        f"Shown, not judged: {FOLDS} parts by {len(SEEDS)} seeds, dense models: {'; '.join(spans)}.\n"
+        "Three dense models were measured. A draw that leaves out two of them at a time has one left to tell how dense "
+        "models\nare let in and read, which is what a first token waits for; so the verdict leaves out one at a time."
+    )
 
 
 def _verdicts(every: Judged) -> Iterator[tuple[bool, str]]:
@@ -148,14 +173,27 @@ def _verdicts(every: Judged) -> Iterator[tuple[bool, str]]:
     for (name, bar), errors in zip(BARS.items(), dense.errors, strict=True):
         found = float(np.median(np.abs(errors)))
         yield found <= bar, f"{name}, dense models that were not fitted: median {found:.1%}, at most {bar:.0%}"
-    over = promised(every) > OVER
-    share = float(np.mean(over))
-    yield (
-        share <= 0.05,
-        f"tokens per second at the bad end more than {OVER:.0%} above measured: {over.sum()} rows, {share:.1%}",
-    )
+    yield _over("models that were not fitted", every, promised(every), RARE)
+    yield _over("figures that plans use", every, _plans(every).promised(_shared), 0.0)
     moved = _moved(fit(every.runs))
     yield moved <= MOVED, f"{FILE.name} is what the runs give: at most {moved:.1%} off, at most {MOVED:.0%} allowed"
+
+
+def _over(name: str, every: Judged, errors: Floats, bar: float) -> tuple[bool, str]:
+    """Whether more than was measured is counted on for no more runs than a bar (share) allows."""
+    over, worst = errors > OVER, int(np.argmax(errors))
+    run = every.runs[worst]
+    return float(np.mean(over)) <= bar, (
+        f"tokens per second, counted on above measured, {name}: {over.sum()} of {over.size} runs ({np.mean(over):.1%}) "
+        f"by more than {OVER:.0%}, at most {bar:.0%}; the worst {errors[worst]:+.0%}, {run.model} in {run.form}, "
+        f"{pair(run.engine, run.gpu)}"
+    )
+
+
+def _plans(every: Judged) -> Judged:
+    """The runs as plans predict them."""
+    effects = {level: dict(row) for level, row in published().effects.items()}
+    return Judged(every.runs, *predicted(effects, every.runs))
 
 
 def _moved(effects: dict[str, dict[str, float]]) -> float:

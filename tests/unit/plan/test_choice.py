@@ -14,6 +14,7 @@ from infra.config.goal import Goal
 from infra.plan.choice import Choice, Miss, Option, Place, attempt, choose, layouts
 from infra.plan.formats import Format, allowed
 from infra.plan.layout import Layout, problems
+from infra.plan.spread import on_the_mean
 
 VLLM = engine_for("vllm", (0, 32))
 GOAL = Goal(prompt=2000, output=400, concurrency=256)
@@ -123,6 +124,33 @@ def test_a_pool_that_is_too_small_is_what_binds() -> None:
     """Sixteen thousand requests on one host."""
     choice = _choice(LLAMA_70B, BOARDS["hgx-h100"], GOAL.model_copy(update={"concurrency": 16_000}), hosts=1)
     assert (choice.best, choice.binds) == (None, "hosts")
+
+
+@pytest.mark.parametrize("checkpoint", [LLAMA_8B, LLAMA_70B, GPT])
+def test_no_more_capacity_is_promised_than_the_slow_end_delivers(checkpoint: str) -> None:
+    """Replicas were counted by the middle of the error; so many carried less than the goal on every other run."""
+    first = _choice(checkpoint, BOARDS["hgx-h200"]).best
+    assert first
+    wanted = 1.3 * first.replicas * first.spread.speed.tokens_per_s
+    best = _choice(checkpoint, BOARDS["hgx-h200"], GOAL.model_copy(update={"tokens_per_s": wanted})).best
+    assert best
+    assert best.likely < best.replicas
+    assert best.replicas * best.spread.speed.tokens_per_s * 1.02 >= wanted, "uneven shares round up"
+
+
+def test_what_only_the_mean_meets_is_no_choice_but_is_told() -> None:
+    """A limit between the predicted time and the bad end of it is met by nothing for sure."""
+    assert VLLM
+    board, one = BOARDS["hgx-h200"], GOAL.model_copy(update={"concurrency": 1})
+    place, form = Place(board, VLLM, (0, 32), 1), Format("bf16")
+    ways = [
+        attempt(CHECKPOINTS[LLAMA_8B], place, one, max_len=16_384, layout=layout, form=form, end=on_the_mean)
+        for layout in layouts(CHECKPOINTS[LLAMA_8B], place, form)
+    ]
+    fastest = min(way.spread.speed.tpot_s for way in ways if isinstance(way, Option))
+    choice = _choice(LLAMA_8B, board, one.model_copy(update={"token_s": fastest * 1.1}), hosts=1)
+    assert (choice.best, choice.binds) == (None, "token_s")
+    assert choice.likely
 
 
 def test_a_smaller_format_is_taken_where_it_may_be_and_saves() -> None:

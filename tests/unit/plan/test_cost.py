@@ -23,7 +23,7 @@ SAID = BoardPrice.model_validate({"usd_per_gpu_hour": 2.5, "as_of": "2026-11-01"
 
 def _speed(ttft_s: float, tokens_per_s: float) -> Speed:
     band = Band(0.8, 1.2)
-    return Speed(ttft_s, 0.02, tokens_per_s, tokens_per_s, band, band, "test", (), "memory")
+    return Speed(ttft_s, 0.02, tokens_per_s, tokens_per_s, band, band, "test", (), "memory", 1.0)
 
 
 def test_tokens_in_and_out_pay_for_the_request() -> None:

@@ -10,8 +10,8 @@ import pytest
 from infra.catalog.efficiencies import published
 from infra.plan.speed.times import times
 from tests.bench.planner_accuracy.fit import fit, predicted
-from tests.bench.planner_accuracy.runs import REFUSED, RUNS, Case, _case, cases
-from tests.bench.planner_accuracy.throughput import figures
+from tests.bench.planner_accuracy.runs import CONTRADICTED, REFUSED, RUNS, Case, _case, _consistent, cases
+from tests.bench.planner_accuracy.throughput import OVER, _rounds, figures
 
 ROW = {
     "mode": "agg", "benchmark": "inferencex", "model": "meta-llama/Llama-3.1-70B", "gpu": "h200", "engine": "vllm",
@@ -37,6 +37,25 @@ def test_rows_that_cannot_be_judged_say_why(change: dict[str, str], reason: str)
     assert _case(ROW).load.prompt == 922
     with pytest.raises(Exception, match=reason):
         _case(ROW | change)
+
+
+def test_a_run_that_busier_ones_contradict_is_not_judged() -> None:
+    """One row says 64 ms a token with 16 requests, where 64 requests took less than half of that."""
+    runs = [
+        _case(ROW | {"concurrency": count, "batch": count, "tpot_ms": ms}) for count, ms in (("16", "64"), ("64", "25"))
+    ]
+    assert list(_consistent(runs)) == runs[1:]
+    assert cases()[1][CONTRADICTED] == 12
+
+
+def test_a_queue_is_answered_by_full_batches_and_a_rest() -> None:
+    """The last round of a benchmark does not fill the batch, and its rate says so."""
+    assert (_rounds(1500, 400), _rounds(1500, 500), _rounds(1500, 2000)) == ([400] * 3 + [300], [500] * 3, [1500])
+
+
+def test_most_tokens_per_second_are_not_promised_above_what_was_published() -> None:
+    """Three figures were 39 to 68 % too high: their batch was one that the engine never lets in."""
+    assert [one.name for one in figures()[0] if one.promised > OVER] == []
 
 
 def test_no_row_is_lost() -> None:
@@ -71,5 +90,5 @@ def test_what_is_fitted_is_what_plans_use() -> None:
     run: Case = _case(ROW)
     made = published().efficiency(run.kind, run.engine, run.gpu)
     one = times(run.prompt, run.step, made, requests=16, others=15, output=922)
-    many = predicted(dict(published().effects), [run])
+    many = predicted({level: dict(row) for level, row in published().effects.items()}, [run])
     assert [float(value[0]) for value in many] == pytest.approx(list(one))
