@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from infra.catalog.mig import DISABLED
 from infra.plan.facts import PoolPlan
@@ -85,6 +86,20 @@ def host_taints(plan: PoolPlan) -> list[dict[str, str]]:
     if plan.pool.tenant:
         taints.append({"key": TENANT, "value": plan.pool.tenant, "effect": "NoSchedule"})
     return taints
+
+
+def tolerations(pools: Iterable[PoolPlan]) -> list[dict[str, str]]:
+    """What lets a pod onto the hosts of these pools, whatever keeps others off."""
+    taints = {taint["key"]: taint["effect"] for pool in pools for taint in host_taints(pool)}
+    return [
+        {"key": key, "operator": "Exists", "effect": effect}
+        for key, effect in ({GPU_TAINT: "NoSchedule"} | taints).items()
+    ]
+
+
+def of_pools(names: Iterable[str]) -> dict[str, Any]:
+    """Node selector of all hosts of some pools."""
+    return {"nodeSelectorTerms": [{"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": [*names]}]}]}
 
 
 def host_resources(plan: PoolPlan) -> dict[str, str]:

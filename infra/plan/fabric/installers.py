@@ -6,14 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from infra.catalog.fabrics.images import PAUSE
 from infra.plan.facts import Plan, PoolPlan
-from infra.plan.labels import GPU_TAINT, POOL_LABEL
+from infra.plan.labels import of_pools, tolerations
 from infra.plan.manifests.base import Manifest, manifest
 
 NAMESPACE = "kube-system"
 """Namespace of what a cloud would put there itself: GKE lets system-node-critical pods run here without a quota.
 Source: AICR manifests/gke-resource-quota.yaml, which is needed elsewhere."""
-
-_TOLERATIONS = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
 
 _APERTURES = """\
 set -e
@@ -123,14 +121,13 @@ def _daemons(
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         "resources": {"requests": {"cpu": "1m", "memory": "8Mi"}, "limits": {"memory": "16Mi"}},
     }
-    here = {"key": POOL_LABEL, "operator": "In", "values": [pool.name for pool in pools]}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [here]}]}
+    here = of_pools(pool.name for pool in pools)
     pod: Manifest = {
         "automountServiceAccountToken": False,
         "priorityClassName": "system-node-critical",
         "hostNetwork": True,
-        "tolerations": _TOLERATIONS,
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}},
+        "tolerations": tolerations(pools),
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": here}},
         "containers": containers or [idle],
         "volumes": [{"name": volume, "hostPath": {"path": path}} for volume, path in volumes.items()],
     }

@@ -7,7 +7,7 @@ import json
 from infra.config.blocks import Network
 from infra.plan.fabric.rails import RailPlan, rails_of
 from infra.plan.facts import PoolPlan
-from infra.plan.labels import POOL_LABEL
+from infra.plan.labels import of_pools
 from infra.plan.manifests.base import Manifest, manifest
 
 API = "nv-ipam.nvidia.com/v1alpha1"
@@ -30,8 +30,7 @@ def ipam(rail: RailPlan) -> str:
 
 
 def _pool(plan: PoolPlan, rail: RailPlan, blocks: list[Network], namespace: str) -> Manifest:
-    here = {"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": [plan.name]}]}
-    spec: Manifest = {"nodeSelector": {"nodeSelectorTerms": [here]}}
+    spec: Manifest = {"nodeSelector": of_pools([plan.name])}
     if rail.routed:
         # The leaf is the first address of a host's prefix; a prefix of two has no address of its own.
         spec |= {"cidr": str(rail.block), "perNodeNetworkPrefix": rail.host_prefix}

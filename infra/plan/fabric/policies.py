@@ -9,7 +9,7 @@ from infra.catalog.fabrics.images import FIRST_WITH_NODE_POLICY, OFED, REGISTRY
 from infra.plan.fabric.networks import MELLANOX, VENDOR, resource_name
 from infra.plan.fabric.rails import interfaces_of, networks_of, rails_of
 from infra.plan.facts import ModelPlan, Plan, PoolPlan
-from infra.plan.labels import GPU_TAINT, POOL_LABEL
+from infra.plan.labels import POOL_LABEL, tolerations
 from infra.plan.manifests.base import Manifest, manifest
 
 CLUSTER_POLICY = "nic-cluster-policy"
@@ -27,8 +27,6 @@ DRAIN_SECONDS = 300
 
 FULL_RANGE = {"pKeyGUIDPoolRangeStart": "02:00:00:00:00:00:00:00", "pKeyGUIDPoolRangeEnd": "02:FF:FF:FF:FF:FF:FF:FF"}
 """GUIDs that ib-kubernetes gives out. Source: nicclusterpolicy_cr-full.yaml."""
-
-_TOLERATIONS = [{"key": GPU_TAINT, "operator": "Exists", "effect": "NoSchedule"}]
 
 SECTIONS = ("ofedDriver", "rdmaSharedDevicePlugin", "sriovDevicePlugin")
 """Sections that a NicNodePolicy may have, or else the NicClusterPolicy, but never both. Source: network-operator
@@ -55,16 +53,16 @@ def policies(plan: Plan, version: str) -> dict[str, Manifest]:
         version: of the Network Operator.
     """
     made = {pool.name: sections(plan, pool, version) for pool in served(plan)}
-    common: Manifest = {"tolerations": _TOLERATIONS, **_cluster(plan, version)}
+    common: Manifest = {"tolerations": tolerations(served(plan)), **_cluster(plan, version)}
     if not knows_node_policies(version):
         # Two pools that differ are refused, so that one section stands for all.
         common |= {key: value for own in made.values() for key, value in own.items()}
         return {"cluster": manifest(MELLANOX, "NicClusterPolicy", CLUSTER_POLICY, annotations=READY, spec=common)}
     parts = {"cluster": manifest(MELLANOX, "NicClusterPolicy", CLUSTER_POLICY, annotations=READY, spec=common)}
-    for name, own in made.items():
-        if own:
-            spec = {"nodeSelector": {POOL_LABEL: name}, "tolerations": _TOLERATIONS, **own}
-            parts[f"pool-{name}"] = manifest(MELLANOX, "NicNodePolicy", name, annotations=READY, spec=spec)
+    for pool in served(plan):
+        if own := made[pool.name]:
+            spec = {"nodeSelector": {POOL_LABEL: pool.name}, "tolerations": tolerations([pool]), **own}
+            parts[f"pool-{pool.name}"] = manifest(MELLANOX, "NicNodePolicy", pool.name, annotations=READY, spec=spec)
     return parts
 
 

@@ -17,11 +17,10 @@ from infra.plan.gpu_operator.values import (
     operated,
     rdma,
     row_of,
-    tolerations,
     upgrade_policy,
     version_of,
 )
-from infra.plan.labels import POOL_LABEL
+from infra.plan.labels import POOL_LABEL, tolerations
 from infra.plan.manifests.base import Manifest, manifest, namespace
 from infra.plan.manifests.observability.gpu_exporter import counters
 

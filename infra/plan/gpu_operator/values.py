@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from infra.catalog.compat import GPU_OPERATORS, GpuOperatorRow
@@ -11,7 +11,7 @@ from infra.config.gpu_operator import Driver
 from infra.plan.charts import chart_of
 from infra.plan.facts import Plan, PoolPlan
 from infra.plan.gpu_operator.discovery import bringer
-from infra.plan.labels import GPU_TAINT, POOL_LABEL, host_taints
+from infra.plan.labels import POOL_LABEL, tolerations
 
 Values = dict[str, Any]
 
@@ -77,15 +77,6 @@ def has_own_drivers(plan: Plan) -> bool:
     return loads_driver(plan) and (
         plan.gpu_operator.config.dra or any(pool.pool.gpu_operator.driver for pool in operated(plan))
     )
-
-
-def tolerations(pools: Iterable[PoolPlan]) -> list[dict[str, str]]:
-    """What lets a pod onto the hosts of these pools, whatever keeps others off."""
-    taints = {taint["key"]: taint["effect"] for pool in pools for taint in host_taints(pool)}
-    return [
-        {"key": key, "operator": "Exists", "effect": effect}
-        for key, effect in ({GPU_TAINT: "NoSchedule"} | taints).items()
-    ]
 
 
 def values(plan: Plan) -> Values:

@@ -6,7 +6,7 @@ import hashlib
 
 from infra.catalog.dcgm import COUNTERS
 from infra.plan.facts import ObservabilityPlan, Plan
-from infra.plan.labels import GPU_TAINT, POOL_LABEL, TENANT
+from infra.plan.labels import GPU_TAINT, TENANT, of_pools
 from infra.plan.manifests.base import Manifest, manifest
 from infra.plan.manifests.observability.form import resources
 
@@ -64,7 +64,7 @@ def _pod(plan: Plan, seen: ObservabilityPlan) -> Manifest:
 def _of_pools(plan: Plan) -> Manifest:
     """Hosts by their pool: labels about GPUs are there only where somebody runs GPU feature discovery."""
     pools = sorted(pool.name for pool in plan.pools if pool.board.gpu and not pool.simulated)
-    return {"nodeSelectorTerms": [{"matchExpressions": [{"key": POOL_LABEL, "operator": "In", "values": pools}]}]}
+    return of_pools(pools)
 
 
 def _container(seen: ObservabilityPlan) -> Manifest:

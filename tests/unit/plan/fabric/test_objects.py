@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -14,6 +15,7 @@ from infra.plan.fabric.policies import SECTIONS
 from infra.plan.fabric.rails import rails_of
 from infra.plan.fabric.release import values
 from infra.plan.facts import Plan
+from infra.plan.labels import TENANT, host_taints
 from tests.unit.plan.fabric.stacks import EVERY, USES, metal
 from tests.unit.plan.specs import LAB, plan_of
 
@@ -149,3 +151,16 @@ def test_images_of_the_operator_come_from_a_mirror() -> None:
     plan = plan_of({**USES, "fabric": {"registry": "mirror.example.com/nvidia"}})
     assert "nvcr.io" not in json.dumps(_kinds(plan))
     assert values(plan)["operator"] == {"repository": "mirror.example.com/nvidia"}
+
+
+@plans
+def test_what_serves_a_fabric_gets_onto_hosts_of_one_tenant(make: Callable[[], Plan]) -> None:
+    """Their taint keeps off what does not tolerate it, and the pool's pods would wait for devices for ever."""
+    shared = make()
+    own = tuple(replace(pool, pool=pool.pool.model_copy(update={"tenant": "research"})) for pool in shared.pools)
+    kinds = _kinds(replace(shared, pools=own))
+    tainted = {taint["key"] for pool in own for taint in host_taints(pool)}
+    assert TENANT in tainted
+    pods = [item["spec"] for kind in ("NicClusterPolicy", "NicNodePolicy") for item in kinds.get(kind, [])]
+    pods += [item["spec"]["template"]["spec"] for item in kinds.get("DaemonSet", [])]
+    assert [tainted - {one["key"] for one in pod["tolerations"]} for pod in pods] == [set()] * len(pods)
