@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import urljoin
 
 import httpx
-import yaml
 
+from infra import fast_yaml
 from infra.errors import CheckError, ConfigError, Unknown
 from infra.plan.charts import Chart
 
@@ -100,8 +100,7 @@ def _fetched(chart: Chart) -> bytes:
 
 def _listed(chart: Chart, index: bytes) -> str:
     """Address of the archive as the repository's index has it. Source: Helm, The Chart Repository Guide."""
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    entries: list[dict[str, Any]] = yaml.load(index, Loader=loader)["entries"].get(chart.name, [])  # noqa: S506  safe
+    entries: list[dict[str, Any]] = fast_yaml.load(index)["entries"].get(chart.name, [])
     for entry in entries:
         if entry["version"] == chart.version:
             return str(entry["urls"][0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from lightkube.resources.apps_v1 import DaemonSet
 from lightkube.resources.core_v1 import Node, Pod
 
 from infra.errors import CheckError, Unknown
+from infra.plan import allocatable
+from infra.plan.labels import POOL_LABEL
 
 PAUSE_SECONDS = 5.0
 """Between two looks (seconds)."""
@@ -87,6 +89,12 @@ async def reach(kubeconfig: pulumi.Input[str]) -> Cluster | None:
     """
     known = await pulumi.Output.from_input(kubeconfig).future()
     return Cluster(known) if known else None
+
+
+def lacking_of(cluster: Cluster, wanted: Iterable[allocatable.Wanted]) -> Iterator[str]:
+    """Yield each resource that fewer hosts of its pool than wanted give out whole; hosts are read pool by pool."""
+    for want in wanted:
+        yield from allocatable.lacking(cluster.nodes({POOL_LABEL: want.pool}), [want])
 
 
 async def wait(lacking: Callable[[], Iterator[str]], what: str, seconds: float, look: Look) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pulumi
 
-from infra.components.cluster import UNREACHABLE, reach, wait
+from infra.components.cluster import UNREACHABLE, lacking_of, reach, wait
 from infra.components.objects import create, read
 from infra.components.release import release
 from infra.errors import ConfigError
-from infra.plan.allocatable import lacking as lacking_resources
 from infra.plan.allocatable import stuck
 from infra.plan.charts import chart_of
 from infra.plan.facts import Plan
@@ -122,8 +121,7 @@ class GpuOperator(pulumi.ComponentResource):
                 if said := readiness.lacking_policy(cluster.cluster_policy()):
                     yield said
                     return
-                for want in pools:
-                    yield from lacking_resources(cluster.nodes({POOL_LABEL: want.pool}), [want])
+                yield from lacking_of(cluster, pools)
                 for pool in split:
                     yield from readiness.lacking_split(cluster.nodes({POOL_LABEL: pool}))
 

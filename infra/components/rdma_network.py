@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pulumi
 
-from infra.components.cluster import reach, wait
+from infra.components.cluster import lacking_of, reach, wait
 from infra.components.objects import create
 from infra.components.release import release
-from infra.plan.allocatable import lacking, stuck
+from infra.plan.allocatable import stuck
 from infra.plan.charts import chart_of
 from infra.plan.fabric import readiness
 from infra.plan.fabric import release as operator
 from infra.plan.fabric.objects import fabric_objects
 from infra.plan.facts import Plan
-from infra.plan.labels import POOL_LABEL
 from infra.plan.manifests.base import Manifest
 
 
@@ -71,14 +69,8 @@ class RdmaNetwork(pulumi.ComponentResource):
         async def act(_: pulumi.ResourceHookArgs) -> None:
             if (cluster := await reach(self._args.kubeconfig)) is None:
                 return
-
-            def missing() -> Iterator[str]:
-                for want in pools:
-                    yield from lacking(cluster.nodes({POOL_LABEL: want.pool}), [want])
-
-            await wait(
-                missing, "fabric", readiness.deadline(self._args.plan), lambda: stuck(cluster.pods(operator.NAMESPACE))
-            )
+            seconds, look = readiness.deadline(self._args.plan), lambda: stuck(cluster.pods(operator.NAMESPACE))
+            await wait(lambda: lacking_of(cluster, pools), "fabric", seconds, look)
 
         hook = pulumi.ResourceHook(f"{self._name}-devices", act)
         return pulumi.ResourceOptions(hooks=pulumi.ResourceHookBinding(after_create=[hook], after_update=[hook]))

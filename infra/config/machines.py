@@ -16,7 +16,7 @@ from infra.config.base import HOST_PATTERN, INTERFACE_PATTERN, LABEL_VALUE_PATTE
 if TYPE_CHECKING:
     from infra.config.pools import Pool
 
-DRIVER_PATTERN = r"^([a-z][a-z0-9_-]{0,54})?$"
+MODULE_PATTERN = r"^([a-z][a-z0-9_-]{0,54})?$"
 """Name of a kernel module. Source: Linux, MODULE_NAME_LEN."""
 
 SHOWN = 3
@@ -93,7 +93,7 @@ class Machine(_Said):
     """Where it stands."""
     rails: tuple[Rail, ...] = ()
     """In the order of the rails; needed in a pool with a fabric."""
-    uplink_driver: Annotated[str, Field(pattern=DRIVER_PATTERN)] = ""
+    uplink_driver: Annotated[str, Field(pattern=MODULE_PATTERN)] = ""
     """Kernel driver of the NIC that its default route leaves by, such as ``ixgbe`` or ``mlx5_core``."""
 
     @field_validator("name")

@@ -10,12 +10,8 @@ from typing import Any
 
 import yaml
 
+from infra import fast_yaml
 from infra.errors import ConfigError
-
-try:
-    from yaml import CSafeLoader
-except ImportError:  # a PyYAML that was built without libyaml
-    from yaml import SafeLoader as CSafeLoader  # type: ignore[assignment]  # the same, only slower
 
 
 class _EachOnce(yaml.constructor.SafeConstructor):
@@ -33,7 +29,7 @@ class _Strict(_EachOnce, yaml.SafeLoader):
     """Its messages say best what is wrong."""
 
 
-class _Fast(_EachOnce, CSafeLoader):
+class _Fast(_EachOnce, fast_yaml.Loader):
     """Ten times as fast, for lists that programs write."""
 
 
