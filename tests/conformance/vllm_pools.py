@@ -20,6 +20,7 @@ import torch.distributed as dist
 from torch.testing._internal.distributed.fake_pg import FakeStore
 from vllm.config import VllmConfig, get_layers_from_vllm_config, set_current_vllm_config
 from vllm.distributed import parallel_state
+from vllm.distributed.device_communicators.cpu_communicator import CpuCommunicator
 from vllm.distributed.device_communicators.shm_broadcast import MessageQueue
 from vllm.engine.arg_utils import EngineArgs
 from vllm.model_executor.layers.attention_layer_base import AttentionLayerBase
@@ -39,6 +40,8 @@ RUNNER = VllmConfig.use_v2_model_runner
 def stand_alone() -> None:
     """Keep processes from looking for each other."""
     MessageQueue.create_from_process_group = staticmethod(lambda *_, **__: None)
+    # Where a processor has the kernels for it, ranks share memory by the name of an instance, and no worker names one.
+    CpuCommunicator._all_group_ranks_share_shm_group_name = lambda *_, **__: False
     parallel_state.in_the_same_node_as = lambda *_, **__: [True] * dist.get_world_size()
     new_group = dist.new_group
     dist.new_group = lambda ranks=None, *_, **__: new_group(ranks, backend="fake")
