@@ -38,10 +38,12 @@ RUNNER = VllmConfig.use_v2_model_runner
 
 
 def stand_alone() -> None:
-    """Keep processes from looking for each other."""
+    """Keep processes from looking for each other, and answers from what the processor can do."""
     MessageQueue.create_from_process_group = staticmethod(lambda *_, **__: None)
     # Where a processor has the kernels for it, ranks share memory by the name of an instance, and no worker names one.
     CpuCommunicator._all_group_ranks_share_shm_group_name = lambda *_, **__: False
+    # Nor does a processor with kernels for bf16 keep states of gated delta nets as GPUs do, but in float32.
+    torch.cpu._is_avx512_bf16_supported = lambda: False
     parallel_state.in_the_same_node_as = lambda *_, **__: [True] * dist.get_world_size()
     new_group = dist.new_group
     dist.new_group = lambda ranks=None, *_, **__: new_group(ranks, backend="fake")
