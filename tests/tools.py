@@ -30,6 +30,16 @@ def node_exporter() -> str:
     return _of_the_lab("node_exporter", "node_exporter")
 
 
+def pulumi() -> str:
+    """Path of Pulumi, found in the same places."""
+    return _of_the_lab("pulumi", "pulumi")
+
+
+def pulumi_kubernetes() -> str:
+    """Path of Pulumi's provider for Kubernetes, found in the same places."""
+    return _of_the_lab("pulumi-resource-kubernetes", "pulumi-resource-kubernetes")
+
+
 def _of_the_lab(tool: str, program: str) -> str:
     cached = sorted(paths.cache_dir().glob(f"tools/{tool}/*/bin/{program}"))
     found = [path for path in (paths.bin_dir() / program, *reversed(cached)) if path.exists()]
