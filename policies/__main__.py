@@ -1,8 +1,9 @@
-"""Hands our rules to Pulumi: one mandatory policy per rule, one advisory for what is not known yet."""
+"""Hands our rules to Pulumi: one mandatory policy per rule, advisory ones for what is not known yet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from pulumi_policy import (
@@ -41,44 +42,72 @@ def _item(holder: Any, key: Any) -> Any:
         return UNKNOWN
 
 
+class Inputs(Mapping[str, Any]):
+    """Inputs of a resource; a part is made plain when a rule first looks at it, as most are never looked at."""
+
+    def __init__(self, guarded: Mapping[str, Any]) -> None:
+        self._guarded, self._plain = guarded, dict[str, Any]()
+
+    def __getitem__(self, key: str) -> Any:
+        if key not in self._plain:
+            self._plain[key] = _item(self._guarded, key)
+        return self._plain[key]
+
+    def __contains__(self, key: object) -> bool:
+        return key in iter(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._guarded)
+
+    def __len__(self) -> int:
+        return len(self._guarded)
+
+
 def _resource(given: ResourceValidationArgs | PolicyResource) -> Resource:
-    return Resource(given.resource_type, given.name, Field(plain(given.props)), given.urn)
+    return Resource(given.resource_type, given.name, Field(Inputs(given.props)), given.urn)
 
 
-def _policy(rule: Rule, verdict: str) -> Policy:
-    """Wrap one rule; a policy has one level, so what fails and what is unknown need one each."""
+def _policy(rules: Sequence[Rule], verdict: str, level: EnforcementLevel, **facts: Any) -> Policy:
+    """Wrap rules that all need the stack, or all do not; Pulumi reads all resources anew for each policy."""
 
     def judge(args: ResourceValidationArgs, report: ReportViolation) -> None:
-        _report(rule, verdict, _resource(args), (), report)
+        _report(rules, verdict, [_resource(args)], report)
 
     def judge_stack(args: StackValidationArgs, report: ReportViolation) -> None:
-        stack = [_resource(given) for given in args.resources]
-        for resource in stack:
-            _report(rule, verdict, resource, stack, report)
+        _report(rules, verdict, [_resource(given) for given in args.resources], report)
 
-    facts: dict[str, Any] = {
-        "severity": Severity(rule.severity),
-        "remediation_steps": rule.remediation,
-        "description": f"{rule.rule_id}: {rule.title}",
-        "name": rule.rule_id,
-        "enforcement_level": EnforcementLevel.MANDATORY,
-    }
-    if verdict == "unknown":
-        facts |= {"name": f"{rule.rule_id}-unknown", "enforcement_level": EnforcementLevel.ADVISORY}
-    if rule.needs_stack:
-        return StackValidationPolicy(validate=judge_stack, **facts)
-    return ResourceValidationPolicy(validate=judge, **facts)
+    if rules[0].needs_stack:
+        return StackValidationPolicy(validate=judge_stack, enforcement_level=level, **facts)
+    return ResourceValidationPolicy(validate=judge, enforcement_level=level, **facts)
 
 
-def _report(rule: Rule, verdict: str, resource: Resource, stack: Sequence[Resource], report: ReportViolation) -> None:
-    for finding in rule.findings(resource, stack):
-        if finding.verdict == verdict:
-            report(f"{finding.path}: {finding.message}\n  fix: {rule.remediation}", resource.urn)
+def _report(rules: Sequence[Rule], verdict: str, stack: Sequence[Resource], report: ReportViolation) -> None:
+    for rule, resource in product(rules, stack):
+        for finding in rule.findings(resource, stack if rule.needs_stack else ()):
+            if finding.verdict == verdict:
+                report(f"{rule.rule_id} {finding.path}: {finding.message}\n  fix: {rule.remediation}", resource.urn)
 
 
 def policies() -> list[Policy]:
-    """Make all policies of the pack, in the order of their rules' ids."""
-    return [_policy(rule, verdict) for rule in load() for verdict in ("fail", "unknown")]
+    """Make all policies of the pack: one that stops for each rule, one that tells for what is not known yet."""
+    rules = load()
+    made = [
+        _policy(
+            [rule],
+            "fail",
+            EnforcementLevel.MANDATORY,
+            name=rule.rule_id,
+            description=f"{rule.rule_id}: {rule.title}",
+            severity=Severity(rule.severity),
+            remediation_steps=rule.remediation,
+        )
+        for rule in rules
+    ]
+    for name, needs_stack in (("unknown", False), ("unknown-in-stack", True)):
+        asked = [rule for rule in rules if rule.needs_stack is needs_stack]
+        said = "what is known at the update only is judged then"
+        made.append(_policy(asked, "unknown", EnforcementLevel.ADVISORY, name=name, description=said))
+    return made
 
 
 if __name__ == "__main__":
