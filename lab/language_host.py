@@ -31,6 +31,8 @@ MODULE = "lab.language_host"
 """Name under which an interpreter starts this file."""
 NAME = "pulumi-language-python"
 """File name under which the Pulumi CLI looks for a host of ``runtime: python``."""
+BYTECODE = ("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX")
+"""What says where Python keeps compiled modules; a policy pack has the CLI's environment otherwise."""
 READ_BYTES = 65536
 """Most that is read from a pipe at once (bytes); the size of a pipe. Source: pipe(7)."""
 MESSAGE_BYTES = 400 * 1024 * 1024
@@ -49,9 +51,16 @@ def write_launcher(bin_dir: Path, python: Path) -> Path:
     bin_dir.mkdir(parents=True, exist_ok=True)
     # -P: the folder that the CLI runs in must not shadow our modules. exec: the CLI signals the host itself.
     # PPID: a CLI that dies while Python still starts would not be our parent any more when we ask.
-    launcher.write_text(f'#!/bin/sh\nexec {shlex.quote(str(python))} -P -m {MODULE} --parent "$PPID" "$@"\n')
+    start = f'exec {shlex.quote(str(python))} -P -m {MODULE} --parent "$PPID" "$@"'
+    # Who keeps no bytecode beside modules would compile the SDKs in each run, for seconds.
+    kept = f'[ -z "$PYTHONDONTWRITEBYTECODE" ] || export {_bytecode(bin_dir.parent)}'
+    launcher.write_text(f"#!/bin/sh\n{kept}\n{start}\n")
     launcher.chmod(0o755)
     return launcher
+
+
+def _bytecode(folder: Path) -> str:
+    return f"PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX={shlex.quote(str(folder / 'pycache'))}"
 
 
 class LanguageHost(LanguageRuntimeServicer):
@@ -138,6 +147,7 @@ class LanguageHost(LanguageRuntimeServicer):
                 f"{NAME}: {folder!r} is a plugin of kind {request.kind!r}; only policy packs run here",
             )
         environment = dict(pair.split("=", 1) for pair in request.env)
+        environment |= {name: os.environ[name] for name in BYTECODE if name in os.environ}
         with self._child(
             context, ["pulumi.policy", request.args[0], folder], request.pwd, environment, output=subprocess.PIPE
         ) as child:

@@ -54,7 +54,7 @@ class Inputs(Mapping[str, Any]):
         return self._plain[key]
 
     def __contains__(self, key: object) -> bool:
-        return key in iter(self)
+        return key in list(self)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._guarded)

@@ -115,6 +115,13 @@ def request(folder: Path, monitor: str, **more: Any) -> language_pb2.RunRequest:
     )
 
 
+def pack(folder: Path, host: Any, *env: str) -> list[language_pb2.RunPluginResponse]:
+    """Run the program in a folder as a policy pack."""
+    info = language_pb2.ProgramInfo(root_directory=str(folder), program_directory=str(folder), entry_point=".")
+    asked = {"pwd": str(folder), "args": ["127.0.0.1:1"], "kind": "analyzer", "info": info, "env": list(env)}
+    return list(host.RunPlugin(language_pb2.RunPluginRequest(**asked)))
+
+
 def program(folder: Path, text: str) -> None:
     """Write a program."""
     (folder / "__main__.py").write_text(text)
@@ -184,17 +191,26 @@ def test_a_program_that_dies_is_an_error_that_says_how(tmp_path: Path, host: Any
 def test_a_pack_is_run_with_its_output_and_exit_status(tmp_path: Path, host: Any) -> None:
     """Both streams and the status of a policy pack reach the engine."""
     program(tmp_path, "import sys\nprint('4711')\nprint('oops', file=sys.stderr)\nsys.exit(5)")
-    info = language_pb2.ProgramInfo(root_directory=str(tmp_path), program_directory=str(tmp_path), entry_point=".")
-    parts = list(
-        host.RunPlugin(
-            language_pb2.RunPluginRequest(
-                pwd=str(tmp_path), args=["127.0.0.1:1"], kind="analyzer", info=info, env=["PATH=/usr/bin:/bin"]
-            )
-        )
-    )
+    parts = pack(tmp_path, host, "PATH=/usr/bin:/bin")
     assert b"".join(part.stdout for part in parts) == b"4711\n"
     assert b"".join(part.stderr for part in parts) == b"oops\n"
     assert parts[-1].exitcode == 5
+
+
+def test_sdks_are_compiled_once_where_python_keeps_no_bytecode(
+    tmp_path: Path, engine: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under PYTHONDONTWRITEBYTECODE, as images set it, each preview compiled a thousand modules of SDKs anew."""
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    process, client = start(tmp_path / "bin", engine[1])
+    program(tmp_path, "import beside, sys\nprint(sys.dont_write_bytecode)")
+    (tmp_path / "beside.py").touch()
+    client.Run(request(tmp_path, engine[1]))
+    printed = b"".join(part.stdout for part in pack(tmp_path, client, "PYTHONDONTWRITEBYTECODE=1"))
+    process.terminate()
+    process.wait()
+    assert list((tmp_path / "pycache").rglob("beside.*.pyc"))
+    assert (list(tmp_path.glob("__pycache__")), printed) == ([], b"False\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["interrupt", "terminate"])
