@@ -34,7 +34,6 @@ def create(name: str, manifest: Manifest, opts: pulumi.ResourceOptions) -> pulum
 _MODULES = {
     "": "core",
     "apps": "apps",
-    "apiextensions.k8s.io": "apiextensions",
     "batch": "batch",
     "policy": "policy",
     "networking.k8s.io": "networking",
@@ -42,7 +41,8 @@ _MODULES = {
     "rbac.authorization.k8s.io": "rbac",
     "scheduling.k8s.io": "scheduling",
 }
-"""API group → module of the SDK; all others are custom resources."""
+"""API group → module of the SDK; all others are custom resources. So are definitions of kinds: their class turns over
+each of their thousands of fields, for the same resource."""
 
 
 def _snake(key: str) -> str:

@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from infra.catalog.monitoring import PUBLISHED
+from lab import paths
 
 REPO = Path(__file__).resolve().parents[2]
 KEY_VALUE = "test-value-of-key-{}-0123456789abcdef"
@@ -98,11 +99,17 @@ def record_in(root: Path, stack: str, config: dict[str, Any]) -> Graph:
         str(root),
         str(result),
     ]
-    env = {**os.environ, "PYTHONPATH": str(REPO), "KUBECONFIG": str(root / ".lab/kubeconfig")}
+    env = {**os.environ, **_bytecode(), "PYTHONPATH": str(REPO), "KUBECONFIG": str(root / ".lab/kubeconfig")}
     ended = subprocess.run(command, capture_output=True, text=True, env=env, cwd=REPO, check=False, timeout=300)
     assert ended.returncode == 0, ended.stderr[-3000:]
     graph: Graph = json.loads(result.read_text(encoding="utf-8"))
     return graph
+
+
+def _bytecode() -> dict[str, str]:
+    """Where compiled SDKs are kept if not beside them, as the lab's language host does; else each run takes seconds."""
+    kept = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(paths.state_dir() / "pycache")}
+    return kept if sys.dont_write_bytecode else {}
 
 
 def _write(path: Path, text: str) -> None:
