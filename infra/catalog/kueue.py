@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 RELEASES = {
-    "0.16": "v1beta2",
     "0.17": "v1beta2",
     "0.18": "v1beta2",
     "0.19": "v1beta2",
 }
 """Version of the API by release. Source: kubernetes-sigs/kueue CHANGELOG-0.15 (serves v1beta2), CHANGELOG-0.16 (stores
 v1beta2, takes v1beta1 away later); kinds of 0.17.0 and of commit ff69552e (after 0.19.2). Before 0.16 the chart leaves
-Deployments to themselves unless told otherwise (values.yaml of v0.14.0 and v0.15.0), so older ones are not offered."""
+Deployments to themselves unless told otherwise (values.yaml of v0.14.0 and v0.15.0), and before 0.17 a pod that was put
+on a host which is gone or tainted by then stays pending (kueue#9616; gate TASReplaceNodeOnNodeTaints, on since 0.17):
+older ones are not offered."""
 
 NEWEST = "0.17.0"
 """Release whose kinds our tests hold our objects against: the newest among Go's modules."""

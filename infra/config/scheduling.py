@@ -25,10 +25,10 @@ class Kueue(Frozen):
 
     @field_validator("version")
     @classmethod
-    def _has_a_known_api(cls, value: str) -> str:
+    def _is_offered(cls, value: str) -> str:
         if release(value) not in RELEASES:
             raise ValueError(
-                f"release {release(value)} has no known API; allowed are {', '.join(RELEASES)}, choose one"
+                f"release {release(value)} is not known to work; allowed are {', '.join(RELEASES)}, choose one"
             )
         return value
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from infra.catalog.leaves import LEAF_LABELS
+from infra.catalog.targets import TARGETS
+from infra.config.scheduling import Kueue
 from infra.plan.manifests import kueue
 from infra.plan.manifests.model import objects
 from infra.plan.manifests.scheduling import priority_classes
@@ -121,6 +125,40 @@ def test_a_model_comes_from_the_queue_of_its_tenant_and_tier() -> None:
     template = deploys["chat"]["spec"]["template"]
     assert template["metadata"]["annotations"]["kueue.x-k8s.io/podset-required-topology"] == "kubernetes.io/hostname"
     assert "affinity" not in template["spec"]
+
+
+@pytest.mark.parametrize("base", [TWO, QUEUED], ids=["constraints", "kueue"])
+def test_a_pod_is_not_held_to_a_host_that_is_gone_or_tainted(base: Sections) -> None:
+    """kueue#9710: it names no host itself, and bears no taint but those that the plan gives the pool."""
+    plan = plan_of({"pools/gpus/tenant": "team"}, base)
+    pods = [objects(item, ())["deploy"]["spec"]["template"]["spec"] for item in plan.models]
+    queue = plan.scheduling.kueue
+    flavors = (
+        [item["spec"] for item in kueue.hosts(plan, queue).values() if "tolerations" in item["spec"]] if queue else []
+    )
+    borne = [item for spec in (*pods, *flavors) for item in spec["tolerations"]]
+    assert {(item["key"], item["effect"]) for item in borne} == {
+        ("nvidia.com/gpu", "NoSchedule"),
+        ("railwright.dev/tenant", "NoSchedule"),
+    }
+    assert [pod for pod in pods if "nodeName" in pod or "kubernetes.io/hostname" in pod["nodeSelector"]] == []
+
+
+@pytest.mark.parametrize("target", sorted(LEAF_LABELS))
+def test_kueue_puts_pods_by_host_so_that_it_can_replace_one(target: str) -> None:
+    """kueue#9710: it takes another host for a pod only where hosts are the last level."""
+    plan = plan_of({}, QUEUED)
+    assert plan.scheduling.kueue
+    other = replace(plan, target=TARGETS[target])
+    assert kueue.hosts(other, plan.scheduling.kueue)["topology"]["spec"]["levels"][-1] == {
+        "nodeLabel": "kubernetes.io/hostname"
+    }
+
+
+def test_a_kueue_that_leaves_pods_on_bad_hosts_is_not_offered() -> None:
+    """kueue#9710: before 0.17 pods stay pending on a host that was tainted after they were put there."""
+    with pytest.raises(ValueError, match=r"release 0\.16 is not known to work; allowed are 0\.17"):
+        Kueue(version="0.16.4")
 
 
 def test_queues_share_out_all_but_the_spares() -> None:
