@@ -19,13 +19,18 @@ EXIT_UNKNOWN = 4
 """The answer cannot be told from here."""
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the command line: 0 it holds, 1 a log differs from its plan, 2 something is refused, 4 cannot tell."""
-    parser = argparse.ArgumentParser(prog="infra", description="Plan LLM inference clusters from one typed spec.")
-    verbs = parser.add_subparsers(dest="verb", required=True)
+def parser() -> argparse.ArgumentParser:
+    """All verbs with their options."""
+    top = argparse.ArgumentParser(prog="infra", description="Plan LLM inference clusters from one typed spec.")
+    verbs = top.add_subparsers(dest="verb", required=True)
     for add in (add_plan, add_fit, add_watch, add_inventory):
         add(verbs)
-    options = parser.parse_args(argv)
+    return top
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line: 0 it holds, 1 a log differs from its plan, 2 something is refused, 4 cannot tell."""
+    options = parser().parse_args(argv)
     try:
         code: int = options.run(options)
         sys.stdout.flush()
