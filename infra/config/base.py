@@ -49,8 +49,14 @@ INTERFACE_PATTERN = r"^[^/\s:]{1,15}$"
 PCI_PATTERN = r"^[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$"
 """Address of a PCI function: domain, bus, device and function. Source: Linux, sysfs-pci."""
 
+REGISTRY_PATTERN = r"^[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*$"
+"""A folder of a registry, without tag. Source: OCI distribution specification, names."""
+
 Labels = dict[Annotated[str, Field(pattern=LABEL_PATTERN)], Annotated[str, Field(pattern=LABEL_VALUE_PATTERN)]]
 """Labels of a host, as Kubernetes takes them."""
+
+Registry = Annotated[str, Field(pattern=REGISTRY_PATTERN)]
+"""A folder of a registry that images are mirrored in."""
 
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 """Lower-case letters, digits and dashes, at most 30, starting with a letter."""

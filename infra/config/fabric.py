@@ -6,15 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from infra.config.base import HOST_PATTERN, Frozen
+from infra.config.base import HOST_PATTERN, Frozen, Registry
 from infra.config.blocks import Block
 
 PartName = Literal["efa-plugin", "gib", "tcpxo", "tcpxo-host", "tcpxo-daemon", "device-injector"]
 """Programs of clouds that a stack can put on hosts. Source: ``infra/catalog/fabrics/images.py``, held equal by a
 test."""
-
-REGISTRY_PATTERN = r"^([a-z0-9.:-]+(/[a-z0-9._-]+)*)?$"
-"""Registry and folder of images, without tag."""
 
 
 class FabricConfig(Frozen):
@@ -26,7 +23,7 @@ class FabricConfig(Frozen):
     """Likewise for a cloud's own: the EFA plugin, Google's installers."""
     images: dict[PartName, str] = Field(default={})
     """Image of each of those, by digest or by a name in the lock; without one it is not installed."""
-    registry: Annotated[str, Field(pattern=REGISTRY_PATTERN)] = ""
+    registry: Registry | None = None
     """Where the Network Operator's own images are mirrored, such as ``mirror.example.com/mellanox``; left out: where
     they are published."""
     used: tuple[Block, ...] = ()

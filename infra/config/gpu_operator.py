@@ -6,16 +6,13 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from infra.config.base import Duration, Frozen
+from infra.config.base import Duration, Frozen, Registry
 
 DRIVER_PATTERN = r"^\d{3}(\.\d{1,3}){0,2}$"
 """A version of NVIDIA's driver such as 595.91.07, or a branch such as 595 where it comes ready for a kernel."""
 
 SHARE_PATTERN = r"^([1-9]\d{0,3}|[1-9]\d?%|100%)$"
 """Hosts by number or share. Source: Kubernetes, IntOrString of maxUnavailable."""
-
-REGISTRY_PATTERN = r"^[a-z0-9.-]+(:\d+)?(/[a-z0-9._-]+)*$"
-"""A folder of a registry, without tag. Source: OCI distribution specification, names."""
 
 
 class Driver(Frozen):
@@ -89,7 +86,7 @@ class GpuOperator(Frozen):
     """Whether containers get their GPUs by CDI."""
     nri: bool = False
     """Whether they get them by an NRI plugin, which no runtime class is needed for."""
-    registry: Annotated[str, Field(pattern=REGISTRY_PATTERN)] | None = None
+    registry: Registry | None = None
     """Mirror of nvcr.io with the same folders below it, where hosts do not reach that."""
 
     @model_validator(mode="after")

@@ -18,9 +18,10 @@ from infra.config.base import (
     LABEL_VALUE_PATTERN,
     NAME_PATTERN,
     PCI_PATTERN,
+    REGISTRY_PATTERN,
 )
 from infra.config.charts import CHART_VERSION_PATTERN, OCI_PATTERN, REPOSITORY_PATTERN, SHA256_PATTERN
-from infra.config.gpu_operator import DRIVER_PATTERN, REGISTRY_PATTERN, SHARE_PATTERN
+from infra.config.gpu_operator import DRIVER_PATTERN, SHARE_PATTERN
 from infra.config.models import CUDA_PATTERN
 from infra.config.network import PKEY_PATTERN
 from infra.config.observability import PAGES_PATTERN, SECRET_KEY_PATTERN, SECRET_PATTERN, URL_PATTERN

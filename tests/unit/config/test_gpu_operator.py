@@ -35,10 +35,6 @@ SAID: dict[str, tuple[dict[str, Any], str]] = {
         {"upgrade": {"unavailable": "all"}},
         "gpu_operator.upgrade.unavailable: 'all' is not allowed; write a number of hosts such as 2, in quotes",
     ),
-    "mirror with tag": (
-        {"registry": "https://mirror"},
-        "gpu_operator.registry: 'https://mirror' is not allowed; write a folder of a registry",
-    ),
 }
 
 
@@ -48,6 +44,14 @@ def test_a_mistake_is_told_in_one_sentence(case: str) -> None:
     said, told = SAID[case]
     (found,) = read({"gpu_operator": said}).problems
     assert found.startswith(told)
+
+
+@pytest.mark.parametrize("section", ["gpu_operator", "fabric"])
+@pytest.mark.parametrize("mirror", ["https://mirror", "mirror.example.com:nvidia", "Mirror/nvidia", "", "mirror/a:v1"])
+def test_a_mirror_is_one_thing_wherever_it_stands(section: str, mirror: str) -> None:
+    """A folder of a registry; a fabric took half an address for one, and did not say what it wants in words."""
+    (found,) = read({section: {"registry": mirror}}).problems
+    assert found.startswith(f"{section}.registry: {mirror!r} is not allowed; write a folder of a registry such as")
 
 
 def test_three_mistakes_of_three_parts_are_told_at_once() -> None:
