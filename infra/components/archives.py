@@ -5,7 +5,6 @@ Helm itself compares nothing with a digest that it takes from a repository.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,52 +13,16 @@ from urllib.parse import urljoin
 import httpx
 
 from infra import fast_yaml
-from infra.errors import CheckError, ConfigError, Unknown
+from infra.config.archives import doubt
+from infra.errors import ConfigError, Unknown
 from infra.plan.charts import Chart
-
-FOLDER = ".charts"
-"""Where fetched archives are kept, below the clone; git ignores it."""
 
 FETCH_SECONDS = 60.0
 """Longest silence of a repository (seconds)."""
 
 
-def local(chart: Chart, root: Path) -> Path:
-    """Where a chart's archive lies, after it was fetched if it must be.
-
-    Args:
-        root: the clone.
-    Raises:
-        CheckError: it is not the archive that its digest names.
-        ConfigError: the repository does not have that version, or nobody has said which archive is meant.
-        Unknown: the repository does not answer.
-    """
-    if chart.kind == "folder":
-        return root / chart.source / chart.archive
-    path = root / FOLDER / chart.archive
-    if path.is_file() and _digest(path.read_bytes()) == chart.digest:
-        return path
-    content = _fetched(chart)
-    found = _digest(content)
-    if found != chart.digest and chart.digest:
-        raise CheckError(
-            f"chart {chart.archive} of {chart.source} — has the digest {found} — {chart.digest} was expected — "
-            "do not install it; look at what changed, then write its digest into the stack"
-        )
-    path.parent.mkdir(exist_ok=True)
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(content)
-    partial.replace(path)
-    if not chart.digest:
-        raise ConfigError(
-            f"RW-402 charts.{chart.name}.sha256: left out, and no source tells which {chart.archive} is meant; "
-            f"look at {FOLDER}/{chart.archive}, fetched from {chart.source}, then set it to {found}"
-        )
-    return path
-
-
 def gather(charts: Iterable[Chart], root: Path) -> None:
-    """Have every archive here before anything is declared.
+    """Have every archive here before anything is declared; those of folders were compared when the stack was read.
 
     Args:
         charts: that the stack installs.
@@ -68,20 +31,36 @@ def gather(charts: Iterable[Chart], root: Path) -> None:
         ConfigError: what is wrong with any of them, all at once.
         Unknown: a repository does not answer.
     """
-    problems = []
+    problems: list[str] = []
     for chart in charts:
-        if chart.kind == "oci":
-            continue
-        try:
-            local(chart, root)
-        except (CheckError, ConfigError) as error:
-            problems.append(str(error))
+        if chart.kind == "repository":
+            try:
+                have(chart, root / chart.path)
+            except ConfigError as error:
+                problems += error.problems
     if problems:
         raise ConfigError(*problems)
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def have(chart: Chart, path: Path) -> None:
+    """Fetch an archive of a repository, unless it lies there already.
+
+    Raises:
+        ConfigError: it is not the archive that is meant, nobody has said which is, or its version is not listed.
+        Unknown: the repository does not answer.
+    """
+    if path.is_file() and not doubt(chart.name, chart.path, path.read_bytes(), chart.digest):
+        return
+    content = _fetched(chart)
+    told = doubt(chart.name, chart.path, content, chart.digest)
+    if told and chart.digest:
+        raise ConfigError(f"RW-402 {told}")
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(content)
+    partial.replace(path)
+    if told:
+        raise ConfigError(f"RW-402 {told}")
 
 
 def _fetched(chart: Chart) -> bytes:

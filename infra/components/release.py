@@ -8,7 +8,6 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from infra.components import archives
 from infra.config import load
 from infra.plan.charts import Chart
 
@@ -51,4 +50,4 @@ def _where(chart: Chart) -> dict[str, Any]:
     if chart.kind == "oci":
         return {"chart": f"{chart.source}/{chart.name}@sha256:{chart.digest}", "version": chart.version}
     # Relative to where program and provider run: the state of a stack is the same on every machine.
-    return {"chart": os.path.relpath(archives.local(chart, load.clone_root()))}
+    return {"chart": os.path.relpath(load.clone_root() / chart.path)}

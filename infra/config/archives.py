@@ -1,4 +1,4 @@
-"""Archives of charts that lie in a folder: there, and what they are said to be."""
+"""Archives of charts: which of them may be installed, and those in folders, compared when a stack is read."""
 
 from __future__ import annotations
 
@@ -21,23 +21,35 @@ def mistakes(charts: Mapping[ChartName, ChartSource], root: Path) -> Iterator[st
             continue
         version = said.version or CHARTS[name][0].version
         path, known = Path(said.folder) / f"{name}-{version}.tgz", published(name, said.version)
-        wanted = said.sha256 or (known.sha256 if known else "")
         try:
-            found = hashlib.sha256((root / path).read_bytes()).hexdigest()
+            content = (root / path).read_bytes()
         except OSError as error:
             yield (
                 f"charts.{name}.folder: {str(path)!r} cannot be read ({error.strerror}); "
                 "put the archive there, relative to the clone, as `helm pull` writes it"
             )
             continue
-        if not wanted:
-            yield (
-                f"charts.{name}.sha256: left out, and no source tells which {path.name} is meant; "
-                f"look at {str(path)!r}, then set it to {found}"
-            )
-        elif found != wanted:
-            whose = "sha256 says" if said.sha256 else "its makers published"
-            yield (
-                f"charts.{name}: {str(path)!r} has the digest {found}, {whose} {wanted}; "
-                "fetch it anew, or write the digest of the one that you looked at into sha256"
-            )
+        if told := doubt(name, str(path), content, said.sha256 or (known.sha256 if known else "")):
+            yield told
+
+
+def doubt(name: str, path: str, content: bytes, wanted: str) -> str:
+    """What speaks against installing an archive; empty when it is the one that is meant.
+
+    Args:
+        name: of the chart.
+        path: of the archive, as a person finds it.
+        wanted: hex digits of the SHA-256 that the stack or the chart's makers say; empty where neither does.
+    """
+    found = hashlib.sha256(content).hexdigest()
+    if not wanted:
+        return (
+            f"charts.{name}.sha256: left out, and no source tells which {Path(path).name} is meant; "
+            f"look at {path!r}, then set it to {found}"
+        )
+    if found != wanted:
+        return (
+            f"charts.{name}: {path!r} has the digest {found}, {wanted} is meant; do not install it, "
+            "fetch it anew, or write the digest of the one that you looked at into sha256"
+        )
+    return ""

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from infra.plan.facts import Plan
 
 
+FETCHED = ".charts"
+"""Where fetched archives are kept, below the clone; git ignores it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chart:
     """One chart in one version, from one place."""
@@ -29,6 +33,11 @@ class Chart:
     def archive(self) -> str:
         """File name of the archive. Source: Helm, ``helm package``."""
         return f"{self.name}-{self.version}.tgz"
+
+    @property
+    def path(self) -> str:
+        """Where its archive lies, relative to the clone; no place for one of a registry, which Helm fetches."""
+        return f"{self.source if self.kind == 'folder' else FETCHED}/{self.archive}"
 
 
 def charts_of(sources: Mapping[ChartName, ChartSource]) -> dict[str, Chart]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -21,7 +22,6 @@ from pulumi.runtime.stack import get_root_resource, wait_for_rpcs
 
 from infra.components import archives
 from infra.config import load
-from infra.plan.charts import Chart
 
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 """Key under which Pulumi's wire form tells the kind of a special value. Source: pulumi SDK, runtime/rpc.py."""
@@ -128,13 +128,9 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _here(chart: Chart, root: Path) -> Path:
-    """Where an archive would lie; nothing is fetched."""
-    return Path.cwd() / archives.FOLDER / chart.archive
-
-
 async def _run(monitor: _Recorder, stack: str) -> dict[str, Any]:
-    archives.local = _here
+    # Nothing is fetched.
+    archives.have = lambda *_: None
     mocks.set_mocks(_Answers(), project=load.PROJECT, stack=stack, monitor=monitor)
     runpy.run_module("infra", run_name="__main__")
     await wait_for_rpcs()
@@ -150,6 +146,7 @@ def main(stack_file: Path, root: Path, result: Path) -> None:
     spec = yaml.safe_load(stack_file.read_text(encoding="utf-8"))["config"]
     config.set_all_config({key: json.dumps(value) for key, value in spec.items()})
     load.clone_root = lambda: root
+    os.chdir(root)
     monitor = _Recorder()
     outputs = asyncio.run(_run(monitor, stack_file.stem.removeprefix("Pulumi.")))
     resources = sorted(monitor.seen, key=lambda item: (item["type"], item["name"]))
