@@ -117,6 +117,14 @@ def destroyed(project: Project) -> None:
     project.run(*words[1:], "--yes", "--skip-preview", **{name: value})
 
 
+@pytest.mark.parametrize("golden", sorted((REPO / "tests/graph/golden").glob("*-*.yaml")), ids=lambda path: path.stem)
+def test_variables_of_the_provider_are_not_overruled(golden: Path) -> None:
+    """Those that the README tells work only where the program does not set the same; a variable gives way to it."""
+    found = yaml.safe_load(golden.read_text(encoding="utf-8")).get("resources", [])
+    said = [set(item["inputs"]) for item in found if item["type"] == "pulumi:providers:kubernetes"]
+    assert said == [{"kubeconfig", "clusterIdentifier"}] * bool(found)
+
+
 def test_a_stack_whose_cluster_is_gone_is_destroyed_with_its_releases(tmp_path: Path) -> None:
     """pulumi-kubernetes#2675, #2817: "can't delete Helm Release with unreachable cluster", unless it is refreshed."""
     project = Project(tmp_path, port=1)
