@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.catalog.host_tuning.parsers.units import upgrades
+from infra.catalog.host_tuning.readings import CANDIDATES, PACKAGES
 from tests.ansible.fakes import packages
 from tests.ansible.fakes.packages import Package
 from tests.ansible.fakes.sandbox import STATE, Sandbox, is_possible
 
-pytestmark = pytest.mark.skipif(not is_possible(), reason="needs root and mounts of its own")
+pytestmark = [
+    pytest.mark.hosts,
+    pytest.mark.skipif(not is_possible(), reason="needs root and mounts of its own"),
+]
 
 ROLE = "nvidia_driver"
-OLD, NEW = "580.95.05", "580.126.09"
+OLD, MIDDLE, NEW = "580.95.05", "580.105.08", "580.126.09"
 DRIVER: dict[str, Any] = {"nvidia_driver_version": NEW, "nvidia_driver_nvlink": "nvlink5"}
 MODULES = '["mlx5_core", "mlx5_ib", "ib_umad", "nvidia", "nvidia_peermem", "ib_core"]'
 
@@ -36,7 +42,6 @@ def _machine(folder: Path) -> Sandbox:
     return machine
 
 
-@pytest.mark.long
 def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path) -> None:
     """Check predicts exactly what the run changes; a second run changes nothing, and nothing waits."""
     machine = _machine(tmp_path)
@@ -51,7 +56,6 @@ def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path) -> None:
     assert [call for call in machine.calls("systemctl") if "reload" in call or "enable" in call] == []
 
 
-@pytest.mark.long
 def test_a_loaded_driver_is_exchanged_on_a_drained_host_by_a_reboot(tmp_path: Path) -> None:
     """Undrained nothing but the reason is written; drained, packages come, and the loaded driver waits for a boot."""
     machine = _machine(tmp_path)
@@ -98,3 +102,34 @@ def test_what_cannot_hold_is_refused(
     run = machine.play(ROLE, **(DRIVER | variables))
     assert said in run.failure
     assert run.changed == []
+
+
+_PIN = "Package: {}\nPin: version {}-1\nPin-Priority: 1001\n"
+
+
+@pytest.mark.parametrize(
+    ("held", "pins", "touched"),
+    [
+        ([], "", ["libnvsdm", "nvidia-open"]),
+        (["nvidia-open"], "", ["libnvsdm"]),
+        (["nvidia-open", "libnvsdm"], "", []),
+        ([], _PIN.format("nvidia-* libnvsdm*", MIDDLE), []),
+        ([], _PIN.format("nvidia_open libnvsdm", MIDDLE), ["nvidia-open"]),
+        (["libnvsdm"], _PIN.format("nvidia-open", OLD), ["nvidia-open"]),
+    ],
+    ids=["nothing holds", "one held", "all held", "pinned", "a misspelt pin", "pinned to an older one"],
+)
+def test_a_host_says_what_a_simulated_upgrade_of_everything_would(
+    tmp_path: Path, held: list[str], pins: str, touched: list[str]
+) -> None:
+    """Which packages of the driver it would exchange, in a fraction of its time (azhpc-images verify_dnf_conf)."""
+    machine, names = Sandbox(tmp_path), ("nvidia-open", "libnvsdm")
+    offered = [Package(name, f"{version}-1") for name in names for version in (OLD, MIDDLE, NEW)]
+    packages.only(machine, packages.source(machine, f"{STATE}/apt", offered))
+    machine.run(["apt-get", "install", "--yes", *(f"{name}={MIDDLE}-1" for name in names)])
+    machine.run(["apt-mark", "hold", *held])
+    machine.write("etc/apt/preferences.d/site", pins)
+    said = {" ".join(one.ask): machine.run(one.ask).stdout for one in (PACKAGES, CANDIDATES)}
+    changed = [place.split()[1] for place, what in upgrades(said, "(lib)?(nvidia|nvsdm).*").items() if what != "kept"]
+    simulated = re.findall(r"(?m)^Inst (\S+)", machine.run(["apt-get", "--simulate", "dist-upgrade"]).stdout)
+    assert (sorted(changed), sorted(simulated)) == (touched, touched)

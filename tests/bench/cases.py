@@ -140,7 +140,7 @@ CASES = {
     "plan-all-models": Case(all_choices, 2),
     "inventory-1000-hosts": Case(partial(inventory.listed, 1000), 2),
     "ansible-1000-hosts": Case(partial(inventory.parsed, 1000), 2),
-    "host-checks": Case(host_checks.at_once, 10),
+    "host-checks": Case(host_checks.at_once, 3),
     "host-checks-testinfra": Case(host_checks.one_by_one, 120),
     **{f"preview-{hosts}-hosts": Case(partial(preview, "lab", partial(sized, hosts)), 10) for hosts in (10, 1000)},
     **{f"preview-{name}": Case(partial(preview, name, fetched), 10) for name in ("bare-b300", "coreweave-h100")},

@@ -185,14 +185,16 @@ SETTINGS = (
     ),
     Setting(
         id="nvidia_driver.holds", what="Packages of the driver that are held", value=1, compare="at_least",
-        why="any upgrade takes the driver along", readings=(readings.HELD,), parse=text.count, argument="^(lib)?nvidia",
-        scope=GPUS, unit="packages", fix="play role nvidia_driver", source="azhpc-images prerequisites.sh",
+        why="any upgrade takes the driver along", readings=(readings.PACKAGES,), parse=text.count, scope=GPUS,
+        argument=r"^(lib)?nvidia\S* \S+ h", unit="packages", fix="play role nvidia_driver",
+        source="azhpc-images prerequisites.sh",
     ),
     Setting(
-        id="nvidia_driver.pinned", what="Packages of the driver that an upgrade of everything would touch", value=0,
-        why="a hold that is misspelt holds nothing, and says nothing", readings=(readings.UPGRADE,), parse=text.faults,
-        argument="^Inst (lib)?(nvidia|nvsdm|nvlsm|cuda-drivers)", scope=GPUS, unit="packages",
-        fix="play role nvidia_driver", source="azhpc-images verify_dnf_conf: the effective pin is tested",
+        id="nvidia_driver.pinned", what="What an upgrade of everything makes of the driver's packages", value="kept",
+        why="a hold that is misspelt holds nothing, and says nothing",
+        readings=(readings.PACKAGES, readings.CANDIDATES), parse=units.upgrades,
+        argument="(lib)?(nvidia|nvsdm|nvlsm|cuda-drivers).*", scope=GPUS, fix="play role nvidia_driver",
+        source="azhpc-images verify_dnf_conf: the effective pin is tested",
     ),
     Setting(
         id="nvidia_driver.one_owner", what="A driver of the GPU Operator beside the host's own", value="no",

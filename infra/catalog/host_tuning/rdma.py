@@ -185,11 +185,11 @@ SETTINGS = (
         fix="see journalctl -u openibd", source="azhpc-images; imbue-ai/cluster-health",
     ),
     Setting(
-        id="rdma.pinned", what="Packages of the RDMA stack that an upgrade of everything would touch", value=0,
-        why="the driver's peermem is built against the stack that was there", readings=(readings.UPGRADE,),
-        parse=text.faults, argument="^Inst (rdma-core|libibverbs|librdmacm|mlnx|ofed|doca|kernel-mft)",
-        scope=RDMA_METAL,
-        unit="packages", fix="play role rdma", source="azhpc-images; gpu-operator#2868; doca-driver-build#481",
+        id="rdma.pinned", what="What an upgrade of everything makes of the RDMA stack's packages", value="kept",
+        why="the driver's peermem is built against the stack that was there", parse=units.upgrades,
+        readings=(readings.PACKAGES, readings.CANDIDATES), scope=RDMA_METAL, fix="play role rdma",
+        argument="(rdma-core|libibverbs|librdmacm|mlnx|ofed|doca|kernel-mft).*",
+        source="azhpc-images; gpu-operator#2868; doca-driver-build#481",
     ),
     Setting(
         id="rdma.one_owner", what="A stack of the Network Operator beside the host's own", value="no",

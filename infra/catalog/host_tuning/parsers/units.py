@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from infra.catalog.host_tuning.setting import Texts
 from infra.errors import Unknown
@@ -55,8 +56,37 @@ def versions(texts: Texts, argument: str) -> dict[str, str]:
         if not place.startswith("dpkg-query "):
             found |= {f"{place} {line}".strip(): line.strip() for line in text.splitlines() if line.strip()}
             continue
-        for line in text.splitlines():
-            name, version, status = [*line.split(), "", "", ""][:3]
-            if status[1:2] == "i" and re.fullmatch(argument, name.partition(":")[0]):
-                found[f"package {name}"] = re.sub(r"^\d+:|-[^-]*$", "", version)
+        for name, version, _ in _installed(text, argument):
+            found[f"package {name}"] = re.sub(r"^\d+:|-[^-]*$", "", version)
     return found
+
+
+def upgrades(texts: Texts, argument: str) -> dict[str, str]:
+    """What an upgrade of everything makes of each installed package whose name a pattern matches: ``kept``, or what.
+
+    Of ``PACKAGES`` and ``CANDIDATES``; what only dependencies keep back today counts as upgraded.
+
+    Source: apt-cache(8), policy; dpkg(1), package selection states: a package on hold is not handled.
+    """
+    listed = "".join(text for place, text in texts.items() if place.startswith("dpkg-query "))
+    if not listed.strip():
+        raise Unknown("no package is listed")
+    offered: dict[str, list[tuple[str, str]]] = {}
+    for text in texts.values():
+        for match in re.finditer(r"^([^\s:]+)(?::\w+)?:\n  Installed: (\S+)\n  Candidate: (\S+)$", text, re.MULTILINE):
+            offered.setdefault(match[1], []).append((match[2], match[3]))
+    found = {}
+    for name, _, status in _installed(listed, argument):
+        if status[0] != "h" and name not in offered:
+            raise Unknown(f"apt does not say which version of {name} it would choose")
+        changed = [f"{old} to {new}" for old, new in offered.get(name, ()) if status[0] != "h" and new != old]
+        found[f"package {name}"] = ", ".join(changed) or "kept"
+    return found or {"": "kept"}
+
+
+def _installed(text: str, argument: str) -> Iterator[tuple[str, str, str]]:
+    """Name, version and state of each installed package of a list whose name a pattern matches."""
+    for line in text.splitlines():
+        name, version, status = [*line.split(), "", "", ""][:3]
+        if status[1:2] == "i" and re.fullmatch(argument, name.partition(":")[0]):
+            yield name.partition(":")[0], version, status

@@ -10,7 +10,7 @@ from infra.catalog.host_tuning import Answer
 from infra.plan.hosts import Check, Outcome, Wanted, judge
 from infra.plan.hosts.judge import EVIDENCE
 from tests.unit.catalog.host_tuning.samples import EACH, answers, item
-from tests.unit.catalog.host_tuning.samples.form import Said
+from tests.unit.catalog.host_tuning.samples.form import Said, policy
 from tests.unit.catalog.host_tuning.samples.gpus import fabric, smi
 from tests.unit.catalog.host_tuning.samples.machine import lspci
 from tests.unit.catalog.host_tuning.samples.rails import DEVICE, LINKS, devinfo, mlxconfig
@@ -103,6 +103,15 @@ def test_what_to_do_is_the_variable_or_the_hand() -> None:
         ("kubelet.gpus", ("{}",), Outcome.UNKNOWN, "cannot be read"),
         ("node_health.power_supplies", ("",), Outcome.UNKNOWN, "nothing is listed"),
         ("kernel_settings.memlock", ("# nothing\n", None), Outcome.FAIL, "unset"),
+        ("nvidia_driver.pinned", ("", ""), Outcome.UNKNOWN, "no package is listed"),
+        ("nvidia_driver.pinned", ("nvidia-open 580.1-1 ii \n", ""), Outcome.UNKNOWN, "apt does not say"),
+        ("nvidia_driver.pinned", ("nvidia-open 580.1-1 hi \nvim 9 ii \n", ""), Outcome.PASS, "kept"),
+        ("nvidia_driver.pinned", ("vim 9 ii \nnvidia-open 580.1-1 un \n", ""), Outcome.PASS, "kept"),
+        ("nvidia_driver.pinned", ("nvidia-open 595.1-1 ii \n", policy(nvidia_open="595.1-1 580.1-1")), Outcome.FAIL,
+         "595.1-1 to 580.1-1"),
+        ("nvidia_driver.pinned", ("libnvidia-gl 1-1 ii \nlibnvidia-gl 1-1 ii \n",
+                                  policy(libnvidia_gl="1-1 1-1", **{"libnvidia-gl:i386": "1-1 2-1"})), Outcome.FAIL,
+         "1-1 to 2-1"),
         ("cpu.irqbalance", ("LoadState=masked\nActiveState=inactive\n",), Outcome.PASS, "masked"),
         ("rdma.nccl_devices", ("NCCL_IB_HCA=^=mlx5_9\n",), Outcome.PASS, "0"),
     ],

@@ -24,3 +24,12 @@ NOT_FOUND = unit(LoadState="not-found", ActiveState="inactive")
 def one(good: Said, bad: Said) -> Sample:
     """Of a setting with one reading."""
     return (good,), (bad,)
+
+
+def policy(**versions: str) -> str:
+    """What `apt-cache policy` prints, package to ``installed candidate``; underscores are dashes."""
+    return "".join(
+        f"{name.replace('_', '-')}:\n  Installed: {both.split()[0]}\n  Candidate: {both.split()[1]}\n  Version table:\n"
+        f" *** {both.split()[0]} 100\n        100 /var/lib/dpkg/status\n"
+        for name, both in versions.items()
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infra.catalog.host_tuning.parsers.nvidia import COLUMNS
-from tests.unit.catalog.host_tuning.samples.form import ACTIVE, INACTIVE, NOT_FOUND, Sample, one, unit
+from tests.unit.catalog.host_tuning.samples.form import ACTIVE, INACTIVE, NOT_FOUND, Sample, one, policy, unit
 from tests.unit.catalog.host_tuning.samples.machine import gpus
 
 RIGHT = dict(zip(COLUMNS, (
@@ -82,8 +82,10 @@ BY_ID: dict[str, Sample] = {
     "nvidia_driver.coherent_memory": one('CoherentGPUMemoryMode: "driver"\n', 'CoherentGPUMemoryMode: ""\n'),
     "nvidia_driver.imex": one(NOT_FOUND, ACTIVE),
     "nvidia_driver.unattended_upgrades": one("0\n", "1\n"),
-    "nvidia_driver.holds": one("libnvidia-compute\nnvidia-fabricmanager\n", "linux-image-generic\n"),
-    "nvidia_driver.pinned": one("Inst tzdata [1] (2)\n", "Inst libnvidia-compute [580.126.09-1] (580.126.10-1)\n"),
+    "nvidia_driver.holds": one(_packages("580.126.09"), "linux-image-generic 6.8 hi \nnvidia-open 580.126.09-1 ii \n"),
+    "nvidia_driver.pinned": (
+        (_packages("580.126.09"), policy(libnvsdm="580.126.09-1 580.126.09-1", nvlsm="2025.06.6-1 2025.06.6-1")),
+        (_packages("580.126.09"), policy(libnvsdm="580.126.09-1 580.126.20-1", nvlsm="2025.06.6-1 2025.06.6-1"))),
     "nvidia_driver.one_owner": one(None, "ID=ubuntu\n"),
     "nvidia_driver.gpus": _column("name", "NVIDIA B200"),
     "nvidia_driver.gpu_count": one(smi(), smi(7)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.unit.catalog.host_tuning.samples.form import ACTIVE, INACTIVE, Said, Sample, one
+from tests.unit.catalog.host_tuning.samples.form import ACTIVE, INACTIVE, Said, Sample, one, policy
 
 DEVICE = {"/sys/class/net/ens1/device/infiniband/mlx5_0/node_guid": "a088:c203:00ab:cdef\n"}
 LINKS = json.dumps([{"ifname": "mlx5_0", "port": 1, "state": "ACTIVE", "netdev": "ens1"}])
@@ -96,7 +96,8 @@ BY_ID: dict[str, Sample] = {
     "rdma.firmware_version": one(devinfo(), devinfo(fw_ver="28.42.1000")),
     "rdma.naming": (_NEAR, (None, None, None)),
     "rdma.openibd": one(ACTIVE, INACTIVE),
-    "rdma.pinned": one("Inst tzdata [1] (2)\n", "Inst libibverbs1 [50.0] (56.0)\n"),
+    "rdma.pinned": (("libibverbs1 50.0 ii \n", policy(libibverbs1="50.0 50.0")),
+                    ("libibverbs1 50.0 ii \n", policy(libibverbs1="50.0 56.0"))),
     "rdma.one_owner": ((None, None), ("", None)),
     "rdma.nccl_devices": one("NCCL_IB_HCA==mlx5_0,mlx5_1\n", "NCCL_IB_HCA=mlx5_1\n"),
     "rdma.nccl_class": one("NCCL_IB_TC=106\n", "NCCL_IB_TC=41\n"),
