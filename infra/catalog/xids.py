@@ -68,6 +68,12 @@ SERIOUS: tuple[int, ...] = tuple(
 REPLACE: tuple[int, ...] = (48, 64, 79, 95, 140)
 """Codes after which a GPU that shows them again is replaced. Source: NVIDIA GPU debug guidelines, field diagnosis."""
 
+UPGRADE: tuple[int, ...] = (119, 120)
+"""Codes of a GPU's system processor (GSP), which a reset cures until they come again: then the driver's is to blame.
+
+Source: NVIDIA/open-gpu-kernel-modules#446, #1048, and reports since: gone with a newer driver, and its firmware.
+"""
+
 DRIVER_SAYS: Mapping[str, Action] = {
     "None": Action.IGNORE,
     "GPU Reset Required": Action.RESET_GPU,
@@ -135,6 +141,13 @@ NVIDIA/NVSentinel, NIC health monitor, has it, where a host that is not a guest 
 def action(code: int) -> Action:
     """What an Xid asks for; a code that nobody has described is one to ask about."""
     return next((what for what, codes in ACTIONS.items() if code in codes), Action.ASK)
+
+
+def again(code: int) -> str:
+    """What else to do when an Xid comes again, as the end of a sentence; empty where nothing is known."""
+    if code in REPLACE:
+        return "; replace it if that comes again"
+    return "; upgrade the driver if that comes again" if code in UPGRADE else ""
 
 
 def sxid_action(code: int, text: str) -> Action:

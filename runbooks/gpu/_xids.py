@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infra.catalog.xids import ACTIONS
+from infra.catalog import xids
 
 WORDS = {
     46: "stopped processing",
@@ -21,9 +21,6 @@ WORDS = {
 }
 """What a GPU did. Source: NVIDIA Xid catalogue, as in infra/catalog/xids.py, shortened."""
 
-REPLACE = (48, 64, 79, 95, 140)
-"""Codes after which a GPU that shows them again is replaced. Source: NVIDIA GPU debug guidelines, field diagnosis."""
-
 
 def told(code: int) -> str:
     """What a GPU with this code did."""
@@ -32,5 +29,4 @@ def told(code: int) -> str:
 
 def action(code: int) -> str:
     """What to do, in words."""
-    first = next((what for what, codes in ACTIONS.items() if code in codes), "look at the application")
-    return f"{first}; replace it if that comes again" if code in REPLACE else first
+    return f"{xids.action(code)}{xids.again(code)}"

@@ -6,7 +6,7 @@ from infra.catalog.boards import BOARDS
 from infra.catalog.host_tuning import readings
 from infra.catalog.host_tuning.kinds import GPUS, GPUS_METAL, NVLINK5, NVSWITCH, by_board, gpu_boards
 from infra.catalog.host_tuning.parsers import nvidia, text
-from infra.catalog.host_tuning.setting import Case, Scope, Setting
+from infra.catalog.host_tuning.setting import Case, Scope, Setting, files
 
 _SWITCHED = Scope(boards=(*NVLINK5, *NVSWITCH))
 _RESET = "drain the host and reset the GPU; reboot when it stays"
@@ -35,6 +35,13 @@ GPU_STATE = (
         cases=by_board({board.name: board.gpus for board in gpu_boards()}),
         fix="see pcie.gpus and the kernel log (Xid 79); reboot, then repair",
         source="NVIDIA health validation gpu_count",
+    ),
+    Setting(
+        id="nvidia_driver.gpus_agree", what="GPUs by each who counts them: the bus, the driver, nvidia-smi", value="",
+        compare="agree", why="one that is on the bus and not with the driver could not be initialised",
+        readings=(readings.LSPCI, files("/proc/driver/nvidia/gpus/*/information", optional=True), readings.GPUS),
+        parse=nvidia.counted, scope=GPUS, fix="see RmInitAdapter and Xid in the kernel log; reboot, then repair",
+        source="public checks that take any one of them for an answer (facebookresearch/gcm, oci-hpc)",
     ),
     Setting(
         id="nvidia_driver.memory", what="Memory of each GPU", value=None, compare="at_least", unit="MiB",

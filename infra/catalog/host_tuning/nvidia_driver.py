@@ -97,10 +97,13 @@ SETTINGS = (
         source="gpu-operator#2781; gpu-driver-container#908, _ensure_nvlink5_prerequisites",
     ),
     Setting(
-        id="nvidia_driver.management_ports", what="Management ports of InfiniBand devices (umad)", value="yes",
-        why="the subnet manager has no port to work through", severity="page",
-        readings=(files("/sys/class/infiniband_mad/umad*/ibdev", optional=True),), parse=text.is_there, scope=_NV5,
-        fix="modprobe ib_umad, then restart nvidia-fabricmanager on a drained host", source="gpu-driver-container",
+        id="nvidia_driver.management_ports", value=1, compare="at_least", unit="ports", severity="page",
+        what="Ports of the switches' NICs that a subnet manager may work through, and can (umad)",
+        why="the subnet manager has no port to work through", parse=nvidia.management_ports, scope=_NV5,
+        readings=(_VPD, files("/sys/class/infiniband_mad/umad*/ibdev", optional=True),
+                  files("/sys/class/infiniband/*/ports/*/cap_mask", optional=True)),
+        fix="modprobe ib_umad, then restart nvidia-fabricmanager on a drained host",
+        source="gpu-driver-container; siderolabs/extensions#893, #895: not all of those NICs allow it",
     ),
     Setting(
         id="nvidia_driver.fabric_service", what="Fabric manager runs", value="active", severity="page",

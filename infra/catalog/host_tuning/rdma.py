@@ -220,6 +220,14 @@ SETTINGS = (
         fix="drop NCCL_IB_GID_INDEX from /etc/nccl.conf", source="NCCL user guide, env; nccl#426",
     ),
     Setting(
+        id="rdma.nccl_rails", what="Ports of one NIC that NCCL, told to stay on a rail, cannot tell apart", value=0,
+        why="both ends of a connection are on different rails, which do not reach each other", parse=rails.twins,
+        readings=(files("/etc/nccl.conf", optional=True),
+                  files("/sys/class/net/*/device/infiniband/*/sys_image_guid", optional=True)),
+        scope=RDMA_METAL, unit="ports", severity="note", source="nccl#2097; NCCL user guide, env: NCCL_IB_HCA",
+        fix="write each port's rail in NCCL_IB_HCA of /etc/nccl.conf (=mlx5_0:1:0,mlx5_1:1:1), or drop NCCL_CROSS_NIC",
+    ),
+    Setting(
         id="rdma.nccl_features", what="Multicast over NVLink, which NCCL is not told to leave", value=0,
         severity="note", why="all-reduce of one host loses a quarter of its bandwidth", parse=text.count,
         readings=(files("/etc/nccl.conf", optional=True),), argument=r"^NCCL_(NVLS|MNNVL)_ENABLE=0", scope=GPUS,

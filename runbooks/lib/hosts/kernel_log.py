@@ -46,7 +46,7 @@ class Fault:
         """What it is and what it asks for, in one line."""
         code = f" {self.code}" if self.code else " without a code that can be read"
         what = f"NIC: {self.name}" if self.kind == "nic" else f"{'Xid' if self.kind == 'xid' else 'SXid'}{code}"
-        again = "; replace it if that comes again" if self.kind == "xid" and self.code in xids.REPLACE else ""
+        again = xids.again(self.code) if self.kind == "xid" else ""
         return f"{self.device or 'a device'} {what}: {self.action}{again}"
 
 

@@ -50,12 +50,43 @@ def switches(texts: Texts, argument: str) -> dict[str, str]:
     return {"": "nvswitch" if re.search(r"\[0680\]: .*\[10de:", listed) else "none"}
 
 
+def management_ports(texts: Texts, argument: str) -> dict[str, str]:
+    """Ports of the NICs of NVLink-5 switches that a subnet manager may work through, and can (count).
+
+    Source: siderolabs/extensions#893, #895: some of those NICs forbid it, by bit 10 (isSMdisabled) of their port's
+    capability mask; InfiniBand Architecture Specification, PortInfo.
+    """
+    nics = {place.split("/")[4] for place, text in texts.items() if place.endswith("/vpd") and "SW_MNG" in text}
+    reached = {text.strip() for place, text in texts.items() if place.startswith("/sys/class/infiniband_mad/")}
+    free = {place.split("/")[4] for place, text in texts.items() if place.endswith("/cap_mask") and _is_free(text)}
+    return {"": str(len(nics & reached & free))}
+
+
+def counted(texts: Texts, argument: str) -> dict[str, str]:
+    """How many GPUs there are (count), by each who counts them: the bus, the driver, nvidia-smi."""
+    folders = {place for place in texts if place.startswith("/proc/driver/nvidia/gpus/")}
+    found = {"/proc/driver/nvidia/gpus": len(folders)}
+    for place, text in texts.items():
+        if place.startswith("lspci "):
+            found["lspci"] = len(re.findall(r"^\S+ .*\[030[02]\]: .*\[10de:", text, re.MULTILINE))
+        elif place not in folders:
+            found["nvidia-smi"] = len(text.splitlines())
+    return {who: str(count) for who, count in found.items()}
+
+
 def peermem(texts: Texts, argument: str) -> dict[str, str]:
     """``absent``, ``loaded``, or loaded before there was an RDMA stack that it could register with (nccl#1537)."""
     if not re.search(r"^nvidia_peermem\b", texts.get("/proc/modules", ""), re.MULTILINE):
         return {"": "absent"}
     is_known = any(place.startswith("/sys/kernel/mm/memory_peers/") for place in texts)
     return {"": "loaded" if is_known else "loaded, and not registered"}
+
+
+def _is_free(mask: str) -> bool:
+    """Whether a port's capability mask lets a subnet manager work through it."""
+    if not re.fullmatch(r"0x[0-9a-f]{1,8}", mask.strip()):
+        raise Unknown(f"{mask.strip()!r} is no capability mask")
+    return not int(mask, 16) & 1 << 10
 
 
 def _column(texts: Texts, columns: tuple[str, ...], wanted: str) -> dict[str, str]:

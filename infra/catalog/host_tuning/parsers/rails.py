@@ -113,6 +113,25 @@ def interrupts(texts: Texts, argument: str) -> dict[str, str]:
     return found
 
 
+def twins(texts: Texts, argument: str) -> dict[str, str]:
+    """How many ports NCCL cannot tell apart (count), where ``/etc/nccl.conf`` has it stay on one rail.
+
+    Ports of one NIC are PCI functions with one system image and port number 1 each; only the list of NICs tells their
+    rails, as ``mlx5_0:1:0``.
+
+    Source: NVIDIA/nccl#2097, NCCL user guide, env: NCCL_IB_HCA.
+    """
+    said = texts.get("/etc/nccl.conf", "")
+    nics = re.search(r"^NCCL_IB_HCA=[\^=]*(\S+)", said, re.MULTILINE)
+    told = {words[0] for one in (nics[1].split(",") if nics else ()) if len(words := one.split(":")) > 2 and words[2]}
+    images: dict[str, set[str]] = {}
+    for place, text in texts.items():
+        if match := re.fullmatch(r".*/infiniband/([^/]+)/sys_image_guid", place):
+            images.setdefault(text.strip(), set()).add(match[1])
+    twin = {name for names in images.values() if len(names) > 1 for name in names}
+    return {"": str(len(twin - told) if re.search(r"^NCCL_CROSS_NIC=0\s*$", said, re.MULTILINE) else 0)}
+
+
 def _cpus(text: str) -> Iterator[int]:
     for part in filter(None, text.strip().split(",")):
         match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part)

@@ -11,9 +11,9 @@ from infra.plan.hosts import Check, Outcome, Wanted, judge
 from infra.plan.hosts.judge import EVIDENCE
 from tests.unit.catalog.host_tuning.samples import EACH, answers, item
 from tests.unit.catalog.host_tuning.samples.form import Said, policy
-from tests.unit.catalog.host_tuning.samples.gpus import fabric, smi
-from tests.unit.catalog.host_tuning.samples.machine import lspci
-from tests.unit.catalog.host_tuning.samples.rails import DEVICE, LINKS, devinfo, mlxconfig
+from tests.unit.catalog.host_tuning.samples.gpus import SWITCH_NICS, UMADS, fabric, masks, smi
+from tests.unit.catalog.host_tuning.samples.machine import gpus, lspci
+from tests.unit.catalog.host_tuning.samples.rails import DEVICE, LINKS, TWINS, devinfo, mlxconfig
 
 
 def _checked(name: str, *said: Said) -> Check:
@@ -112,6 +112,14 @@ def test_what_to_do_is_the_variable_or_the_hand() -> None:
         ("nvidia_driver.pinned", ("libnvidia-gl 1-1 ii \nlibnvidia-gl 1-1 ii \n",
                                   policy(libnvidia_gl="1-1 1-1", **{"libnvidia-gl:i386": "1-1 2-1"})), Outcome.FAIL,
          "1-1 to 2-1"),
+        ("nvidia_driver.management_ports", (SWITCH_NICS, None, masks("0x1", "0x1")), Outcome.FAIL, "0"),
+        ("nvidia_driver.management_ports", (None, UMADS, masks("0x1", "0x1")), Outcome.FAIL, "0"),
+        ("nvidia_driver.management_ports", (SWITCH_NICS, UMADS, masks("x", "0x1")), Outcome.UNKNOWN, "no capability"),
+        ("nvidia_driver.gpus_agree", (gpus(8), None, smi()), Outcome.FAIL, "0, 8"),
+        ("rdma.nccl_rails", ("NCCL_CROSS_NIC=2\n", TWINS), Outcome.PASS, "0"),
+        ("rdma.nccl_rails", (None, TWINS), Outcome.PASS, "0"),
+        ("rdma.nccl_rails", ("NCCL_CROSS_NIC=0\n", TWINS), Outcome.FAIL, "2"),
+        ("rdma.nccl_rails", ("NCCL_CROSS_NIC=0\nNCCL_IB_HCA==mlx5_0:1:0,mlx5_1:1\n", TWINS), Outcome.FAIL, "1"),
         ("cpu.irqbalance", ("LoadState=masked\nActiveState=inactive\n",), Outcome.PASS, "masked"),
         ("rdma.nccl_devices", ("NCCL_IB_HCA=^=mlx5_9\n",), Outcome.PASS, "0"),
     ],

@@ -26,7 +26,8 @@ CASES: dict[str, tuple[dict[str, Any], str, set[str]]] = {
     ),
     "xid 119": (
         {"gpu:xid_recent": [Sample({**WHERE, "xid": "119"}, 1.0)]},
-        "GPU 3 of b300-0001 had a timeout of its system processor (GSP) (Xid 119): reset the GPU",
+        "GPU 3 of b300-0001 had a timeout of its system processor (GSP) (Xid 119): reset the GPU; "
+        "upgrade the driver if that comes again",
         OUT,
     ),
     "xid of an application": (

@@ -42,6 +42,21 @@ def _option(key: str, right: int) -> Sample:
     return one(f"EnableMSI: 1\n{key}: {right}\n", f"EnableMSI: 1\n{key}: {1 - right}\n")
 
 
+SWITCH_NICS = {f"/sys/class/infiniband/mlx5_{n}/device/vpd": "\x82" + "SW_MNG" * (n > 0) for n in range(3)}
+"""One of a rail, two of the switches."""
+UMADS = {f"/sys/class/infiniband_mad/umad{n}/ibdev": f"mlx5_{n}\n" for n in range(3)}
+
+
+def masks(*switches: str) -> dict[str, str]:
+    """Capability masks of a rail's port, which lets a subnet manager work, and of the two of the switches."""
+    said = enumerate(("0xa751e848", *switches))
+    return {f"/sys/class/infiniband/mlx5_{n}/ports/1/cap_mask": f"{mask}\n" for n, mask in said}
+
+
+def _driven(count: int) -> dict[str, str]:
+    return {f"/proc/driver/nvidia/gpus/0000:{n + 16:02x}:00.0/information": "Model: x\n" for n in range(count)}
+
+
 def _packages(manager: str) -> str:
     return (
         f"nvidia-fabricmanager {manager}-1 hi \nlibnvsdm 580.126.09-1 ii \n"
@@ -66,7 +81,8 @@ BY_ID: dict[str, Sample] = {
         (None, gpus(8) + _SWITCH)),
     "nvidia_driver.subnet_manager": one(_packages("1"), "nvlsm 2025.06.6-1 rc \n"),
     "nvidia_driver.link_modules": ((_MODULES, "6.8.0\n", None), ("mlx5_core 1 0 - Live\n", "6.8.0\n", None)),
-    "nvidia_driver.management_ports": one("mlx5_2\n", None),
+    "nvidia_driver.management_ports": ((SWITCH_NICS, UMADS, masks("0xa651e848", "0xa751ec48")),
+                                       (SWITCH_NICS, UMADS, masks("0xa651ec48", "0xa751ec48"))),
     "nvidia_driver.fabric_service": one(unit(**_FM), unit(**{**_FM, "ActiveState": "failed"})),
     "nvidia_driver.fabric_restarts": one(unit(**_FM), unit(**{**_FM, "NRestarts": "41"})),
     "nvidia_driver.fabric_port": one("LISTEN 0 128 127.0.0.1:6666 0.0.0.0:*\n",
@@ -89,6 +105,7 @@ BY_ID: dict[str, Sample] = {
     "nvidia_driver.one_owner": one(None, "ID=ubuntu\n"),
     "nvidia_driver.gpus": _column("name", "NVIDIA B200"),
     "nvidia_driver.gpu_count": one(smi(), smi(7)),
+    "nvidia_driver.gpus_agree": ((gpus(8), _driven(8), smi()), (gpus(8), _driven(8), smi(7))),
     "nvidia_driver.memory": _column("memory.total", "183359"),
     "nvidia_driver.power_limit": _column("power.limit", "700.00"),
     "nvidia_driver.power_brake": _column("clocks_throttle_reasons.hw_power_brake_slowdown", "Active"),

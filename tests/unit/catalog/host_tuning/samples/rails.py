@@ -70,6 +70,10 @@ def _addresses(local: str) -> str:
     )
 
 
+TWINS = {f"/sys/class/net/ens{n}/device/infiniband/mlx5_{n}/sys_image_guid": f"a088:c203:00ab:000{n // 2}\n"
+         for n in range(3)}  # fmt: skip
+"""Two ports of one NIC, and one of another."""
+
 _NEAR: tuple[Said, ...] = ("# rule\n", None, None)
 
 BY_ID: dict[str, Sample] = {
@@ -102,6 +106,8 @@ BY_ID: dict[str, Sample] = {
     "rdma.nccl_devices": one("NCCL_IB_HCA==mlx5_0,mlx5_1\n", "NCCL_IB_HCA=mlx5_1\n"),
     "rdma.nccl_class": one("NCCL_IB_TC=106\n", "NCCL_IB_TC=41\n"),
     "rdma.nccl_index": one("NCCL_IB_TC=106\n", "NCCL_IB_GID_INDEX=3\n"),
+    "rdma.nccl_rails": (("NCCL_CROSS_NIC=0\nNCCL_IB_HCA==mlx5_0:1:0,mlx5_1:1:1\n", TWINS),
+                        ("NCCL_CROSS_NIC=0\nNCCL_IB_HCA==mlx5_0,mlx5_1\n", TWINS)),
     "rdma.nccl_features": one("NCCL_NVLS_ENABLE=2\n", "NCCL_NVLS_ENABLE=0\n"),
     "rdma.link_type": _config("LINK_TYPE_P1", "IB(1) ETH(2)"),
     "rdma.ats": _config("ATS_ENABLED", "False(0) True(1)"),

@@ -68,6 +68,23 @@ def test_what_cannot_be_read_is_for_a_person(line: str, action: Action) -> None:
     assert _actions([line]) == [action]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "119, pid=4711, name=python3, Timeout waiting for RPC from GSP! Expected function 76 (GSP_RM_CONTROL)",
+        "119, pid='<unknown>', name=<unknown>, Timeout waiting for RPC from GSP2! Expected function 103 (GSP_RM_ALLOC)",
+        "119, pid=1802, name=nvc:[driver], Timeout after 45s of waiting for RPC response from GPU6 GSP! Expected "
+        "function 76 (GSP_RM_CONTROL) sequence 412 (0x2080a7d7 0x240).",
+        "120, GSP task exception: Load access page fault (cause:0xd)",
+    ],
+    ids=["the first form", "of one of several, unknown process", "with its patience", "an exception"],
+)
+def test_a_gpu_whose_system_processor_is_deaf_is_reset_then_gets_a_newer_driver(text: str) -> None:
+    """Whatever the driver's words for it (open-gpu-kernel-modules#446, #1048)."""
+    line = f"[   84.7] NVRM: Xid (PCI:0000:9b:00): {text}"
+    assert _one(line).said.endswith(": reset the GPU; upgrade the driver if that comes again")
+
+
 @pytest.mark.parametrize(("action", "code"), [(action, code) for action, codes in SXIDS.items() for code in codes])
 def test_every_sxid_of_the_table_is_read(action: Action, code: int) -> None:
     """Where the switch calls it not fatal, as the table has it."""
