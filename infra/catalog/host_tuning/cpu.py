@@ -87,7 +87,7 @@ SETTINGS = (
         what="irqbalance moves interrupts", why="a NIC's interrupts leave its NUMA node: 10 to 20 % of bandwidth",
         readings=(command("systemctl", "show", "irqbalance", "--property=LoadState,ActiveState"),),
         parse=units.service, also=("not-found", "masked"), scope=METAL,
-        source="mlnx-tools set_irq_affinity_bynode.sh; chef-bcpc#2115",
+        source="mlnx-tools set_irq_affinity_bynode.sh; chef-bcpc#2115; irqbalance#169, #175, #275",
     ),
     Setting(
         id="cpu.irq_affinity", variable="cpu_irq_affinity", choices=("local", "any"), value="local", also=("local",),

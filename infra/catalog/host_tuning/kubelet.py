@@ -87,7 +87,7 @@ SETTINGS = (
         why="pods get no rails: the plugin started before OFED, or selects NICs of the switches", parse=host.devices,
         argument="rdma/hca", scope=_RDMA_CLUSTER,
         fix="restart the RDMA device plugin; see its selectors (vendors, deviceIDs, ifNames)",
-        source="k8s-rdma-shared-dev-plugin README; network-operator#31",
+        source="k8s-rdma-shared-dev-plugin README, #117; network-operator#31",
     ),
 )  # fmt: skip
 """Policies need drained hosts: their state files are removed."""

@@ -204,7 +204,7 @@ SETTINGS = (
         why="mlx5_1 without = is also mlx5_10 and more, and NICs of the switches are taken for rails",
         readings=(files("/etc/nccl.conf", optional=True),), parse=text.count, scope=Scope(boards=NVLINK5),
         argument=r"^NCCL_IB_HCA=(?!\^?=)\S", fix="write NCCL_IB_HCA==mlx5_0,… in /etc/nccl.conf, or drop the file",
-        source="NCCL user guide, env: NCCL_IB_HCA; oci-hpc nccl-conf/templates/b300; DeepEP#590",
+        source="NCCL user guide, env: NCCL_IB_HCA; oci-hpc nccl-conf/templates/b300; DeepEP#590; InferenceX#2525",
     ),
     Setting(
         id="rdma.nccl_class", what="Traffic class that NCCL is told, as the NICs mark", value="{rdma_tos}",

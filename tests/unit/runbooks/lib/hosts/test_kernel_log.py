@@ -79,7 +79,7 @@ def test_what_cannot_be_read_is_for_a_person(line: str, action: Action) -> None:
     ],
     ids=["the first form", "of one of several, unknown process", "with its patience", "an exception"],
 )
-def test_a_gpu_whose_system_processor_is_deaf_is_reset_then_gets_a_newer_driver(text: str) -> None:
+def test_a_gpu_whose_gsp_is_deaf_is_reset_then_gets_a_newer_driver(text: str) -> None:
     """Whatever the driver's words for it (open-gpu-kernel-modules#446, #1048)."""
     line = f"[   84.7] NVRM: Xid (PCI:0000:9b:00): {text}"
     assert _one(line).said.endswith(": reset the GPU; upgrade the driver if that comes again")
