@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from lab import env, paths
-from tests.bench import host_checks, inventory
+from tests.bench import converge, host_checks, inventory
 from tests.bench.planning import all_choices, one_choice
 from tests.bench.watch import Timing, engine_start, watch_fleet
 from tests.graph.conftest import config_of, record_in
@@ -142,6 +142,7 @@ CASES = {
     "ansible-1000-hosts": Case(partial(inventory.parsed, 1000), 2),
     "host-checks": Case(host_checks.at_once, 3),
     "host-checks-testinfra": Case(host_checks.one_by_one, 120),
+    "converge-tuned-vm": Case(converge.tuned, 240),
     **{f"preview-{hosts}-hosts": Case(partial(preview, "lab", partial(sized, hosts)), 10) for hosts in (10, 1000)},
     **{f"preview-{name}": Case(partial(preview, name, fetched), 10) for name in ("bare-b300", "coreweave-h100")},
     **{f"declare-{name}": Case(partial(declare, name), 10) for name in EXAMPLES},
@@ -154,5 +155,5 @@ CASES = {
 }
 """By name, in the order they run."""
 
-LONG = {"cold-set-up"}
+LONG = {"cold-set-up", "converge-tuned-vm"}
 """Cases that run only when named."""
