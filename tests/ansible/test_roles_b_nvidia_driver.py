@@ -56,6 +56,13 @@ def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path) -> None:
     assert [call for call in machine.calls("systemctl") if "reload" in call or "enable" in call] == []
 
 
+def test_a_run_that_is_killed_at_any_change_is_ended_by_the_next(tmp_path: Path) -> None:
+    """Each run is killed after its first change, until one has nothing left to change; none of them fails."""
+    runs = _machine(tmp_path).play_killed(ROLE, **DRIVER)
+    assert [run.failure for run in runs if run.failure] == []
+    assert (runs[-1].status, runs[-1].changed) == (0, [])
+
+
 def test_a_loaded_driver_is_exchanged_on_a_drained_host_by_a_reboot(tmp_path: Path) -> None:
     """Undrained nothing but the reason is written; drained, packages come, and the loaded driver waits for a boot.
 
@@ -75,6 +82,20 @@ def test_a_loaded_driver_is_exchanged_on_a_drained_host_by_a_reboot(tmp_path: Pa
     assert f"driver {OLD} is loaded" in machine.read("run/railwright/reboot-due/nvidia_driver")
     assert machine.read("run/railwright/drain-due/nvidia_driver") == ""
     assert [call for call in machine.calls("modprobe") if "-r" in call] == []
+
+
+def test_an_upgrade_is_what_check_mode_says_and_is_held_as_before(tmp_path: Path) -> None:
+    """apt holds no longer what it exchanges, so that all of it is held anew."""
+    machine = _machine(tmp_path)
+    names = ("nvidia-open", "nvidia-fabricmanager", "libnvsdm")
+    machine.run(["apt-get", "install", "--yes", *(f"{name}={OLD}-1" for name in names)])
+    machine.run(["apt-mark", "hold", *names])
+    machine.write("sys/module/nvidia/version", f"{OLD}\n")
+    machine.write(f"{STATE}/proc/driver/nvidia/params", "")
+    runs = [machine.play(ROLE, *check, **DRIVER, nvidia_driver_drained=True) for check in (["--check"], [])]
+    assert [run.failure for run in runs] == ["", ""]
+    assert runs[0].changed == runs[1].changed
+    assert set(names) <= set(machine.run(["apt-mark", "showhold"]).stdout.split())
 
 
 def test_packages_of_two_sources_are_refused(tmp_path: Path) -> None:

@@ -24,6 +24,9 @@ STATE = "var/lib/fakes"
 DROPPED = "-sys_module,-sys_boot,-sys_time,-sys_rawio"
 """What nobody on the machine may do, root or not."""
 
+MOST_CHANGES = 40
+"""More than any role makes on one host."""
+
 BOOT = """
 set -eu
 root=$1 work=$2; shift 2
@@ -151,6 +154,15 @@ class Sandbox:
         )  # fmt: skip
         rows = [json.loads(line) for line in self.read(f"{STATE}/events").splitlines()]
         return Run(done.returncode, tuple(Event(**row) for row in rows), done.stdout + done.stderr)
+
+    def play_killed(self, role: str, **variables: Any) -> list[Run]:
+        """Run one role that is killed after its first change, again and again, until a run has nothing to change."""
+        self.is_killed = True
+        runs = [self.play(role, **variables)]
+        while runs[-1].changed != [] and len(runs) < MOST_CHANGES:
+            runs.append(self.play(role, **variables))
+        self.is_killed = False
+        return runs
 
 
 def is_possible() -> bool:
