@@ -21,7 +21,10 @@ Source: our choice, below the 760 of 800 GB/s that NVIDIA/nccl#2035 shows for a 
 """
 
 EVEN_SHARE = 0.9
-"""Share of the median below which one GPU of a host stands out. Source: our choice; GPUs of a host differ by 2 %."""
+"""Share of the median below which one GPU of a host stands out, or one of several hosts.
+
+Source: our choice; GPUs of a host differ by 2 %.
+"""
 
 HALF = (0.35, 0.65)
 """Shares of what is wanted between which a bandwidth is called half: what a detour over the CPU leaves of it.

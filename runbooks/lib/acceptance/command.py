@@ -15,7 +15,7 @@ from infra.config.mistakes import nearest
 from infra.errors import ConfigError
 from infra.plan.hosts import Outcome
 from runbooks.lib.acceptance import dcgm, nccl, nvbandwidth, perftest
-from runbooks.lib.acceptance.verdict import Verdict, diverges, worst
+from runbooks.lib.acceptance.verdict import Verdict, diverges, unlike, worst
 
 FABRICS = ("roce", "infiniband", "efa", "none")
 """Fabrics of a pool."""
@@ -46,7 +46,8 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError(f"board {args.board!r} — nobody has published figures for it — give files to be told")
         print("\n".join(commands(floor, args.fabric)))
         return 0
-    found = [one for name in args.files for one in judge(_text(name), args.board, args.fabric)]
+    named = [(name, one) for name in args.files for one in judge(_text(name), args.board, args.fabric)]
+    found = [*(one for _, one in named), *unlike(named)]
     if args.json:
         print(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
     else:

@@ -58,7 +58,7 @@ def judge(text: str, floor: Floor | None, fabric: str) -> Verdict:
         return Verdict(where, Outcome.UNKNOWN, found, "-b 1G -e 16G, to its end", tuple(signs(text, SIGNS)))
     outcome = judged(mean, least)
     causes = tuple(_causes(text, run, best, floor, fabric, mean / least)) if least and outcome is Outcome.FAIL else ()
-    return Verdict(where, outcome, f"{mean:.1f} GB/s", wanted, causes)
+    return Verdict(where, outcome, f"{mean:.1f} GB/s", wanted, causes, mean)
 
 
 def _wanted(run: NcclRun, one: Try, floor: Floor | None) -> float | None:

@@ -99,7 +99,8 @@ def _judged(table: Table, floor: Floor | None) -> Verdict:
     unlike = _unlike(table)
     outcome = Outcome.FAIL if unlike else judged(worst, least)
     wanted = f"at least {least:g} GB/s" if least else NO_FIGURE
-    return Verdict(test, outcome, found, wanted, tuple(_causes(table, unlike)) if outcome is Outcome.FAIL else ())
+    causes = tuple(_causes(table, unlike)) if outcome is Outcome.FAIL else ()
+    return Verdict(test, outcome, found, wanted, causes, worst)
 
 
 def _unlike(table: Table) -> dict[int, float]:

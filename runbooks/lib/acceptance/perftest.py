@@ -96,9 +96,8 @@ def _judged(one: Measured, floor: Floor | None, fabric: str) -> Verdict:
     least = floor.port_floor_gbit(fabric) * ways if floor else None
     outcome = judged(one.gbit, least)
     causes = tuple(_slow(one, one.gbit / least)) if least and outcome is Outcome.FAIL else ()
-    return Verdict(
-        test, outcome, f"{one.gbit:.1f} Gbit/s", f"at least {least:g} Gbit/s" if least else NO_FIGURE, causes
-    )
+    wanted = f"at least {least:g} Gbit/s" if least else NO_FIGURE
+    return Verdict(test, outcome, f"{one.gbit:.1f} Gbit/s", wanted, causes, one.gbit)
 
 
 _LATE = Cause(

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from infra.catalog.acceptance import EVEN_SHARE
 from infra.plan.hosts import Outcome
+
+FEWEST = 3
+"""Outputs of one test of which one may stand out (count); of two nobody knows which."""
 
 LONGEST = 200
 """Characters of a line that are shown as evidence."""
@@ -46,6 +51,8 @@ class Verdict:
     wanted: str
     causes: tuple[Cause, ...] = ()
     """Most certain first; empty when it passed, or when nothing points anywhere."""
+    rate: float | None = None
+    """Bandwidth in the unit of ``found``, to be laid beside that of other hosts; None: there is none."""
 
     @property
     def said(self) -> str:
@@ -75,6 +82,29 @@ def worst(verdicts: Iterable[Verdict]) -> Outcome:
     found = {verdict.outcome for verdict in verdicts}
     order = (Outcome.FAIL, Outcome.UNKNOWN, Outcome.PASS)
     return next((outcome for outcome in order if outcome in found), Outcome.UNKNOWN)
+
+
+def unlike(named: Iterable[tuple[str, Verdict]]) -> Iterator[Verdict]:
+    """Tell each output that is slower than others of its test, though a floor far below the wire may let it pass.
+
+    Args:
+        named: verdicts, each with the name of its output.
+    """
+    by: dict[str, list[tuple[str, Verdict, float]]] = {}
+    for name, one in named:
+        if one.rate is not None:
+            by.setdefault(one.test.partition(" of ")[0], []).append((name, one, one.rate))
+    for rows in by.values():
+        usual = statistics.median(rate for _, _, rate in rows)
+        for name, one, rate in rows if len(rows) >= FEWEST else ():
+            if rate < EVEN_SHARE * usual:
+                wanted = f"at least {EVEN_SHARE:.0%} of {usual:.1f}, which is usual in {len(rows)} outputs"
+                yield Verdict(f"{one.test} in {name}", Outcome.FAIL, one.found, wanted, (_UNLIKE,))
+
+
+_UNLIKE = Cause(
+    "unlike the others", "the same test elsewhere", "runbook run host/verify_host; compare it with a good one"
+)
 
 
 def diverges(verdicts: Iterable[Verdict]) -> str | None:

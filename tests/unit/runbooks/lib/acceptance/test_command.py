@@ -67,6 +67,23 @@ def test_the_worst_outcome_is_the_exit_code(texts: list[str], code: int, tmp_pat
     assert cli.main(["accept", *_files(tmp_path, *texts), "--board=hgx-h200"]) == code
 
 
+@pytest.mark.parametrize(
+    ("rates", "slow"), [((392, 391, 390, 340), [3]), ((392, 391, 390, 389), []), ((340, 392), [])],
+    ids=["one of four", "all alike", "one of two"],
+)  # fmt: skip
+def test_a_host_that_is_slower_than_the_others_is_named(
+    rates: tuple[float, ...], slow: list[int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A floor is far below what hosts reach, and lets one pass that drags all others (cluster-health-scanner: 250)."""
+    files = _files(tmp_path, *(nccl(rate, hosts=2, test="alltoall_perf") for rate in rates))
+    code = cli.main(["accept", *files, "--board=hgx-h200"])
+    told = [line for line in capsys.readouterr().out.splitlines() if "unlike the others" in line]
+    assert [f" in {files[number]} — fail" in line for number, line in zip(slow, told, strict=True)] == [True] * len(
+        slow
+    )
+    assert (code == 1) is bool(slow)
+
+
 def test_the_machine_form_holds_the_causes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As JSON, and only that."""
     cli.main(["accept", *_files(tmp_path, write_bw(200, gpu=True)), "--board=hgx-h200", "--json"])
