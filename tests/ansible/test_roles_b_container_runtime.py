@@ -64,6 +64,13 @@ def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path, variables
     assert (again.status, again.changed) == (0, []), again.failure
 
 
+def test_a_run_that_is_killed_at_any_change_is_ended_by_the_next(tmp_path: Path) -> None:
+    """Each run is killed after its first change, until one has nothing left to change; none of them fails."""
+    runs = _with_driver(tmp_path).play_killed(ROLE, **GPUS)
+    assert [run.failure for run in runs if run.failure] == []
+    assert (runs[-1].status, runs[-1].changed) == (0, [])
+
+
 def test_the_first_start_finds_files_and_limits(tmp_path: Path) -> None:
     """So that nothing is reloaded or started twice when the package comes."""
     machine = _machine(tmp_path)

@@ -55,6 +55,13 @@ def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path, variables
     assert (again.status, again.changed) == (0, []), again.failure
 
 
+def test_a_run_that_is_killed_at_any_change_is_ended_by_the_next(tmp_path: Path) -> None:
+    """Each run is killed after its first change, until one has nothing left to change; none of them fails."""
+    runs = _machine(tmp_path).play_killed(ROLE, **ALL)
+    assert [run.failure for run in runs if run.failure] == []
+    assert (runs[-1].status, runs[-1].changed) == (0, [])
+
+
 def test_faults_of_the_log_become_metrics(tmp_path: Path) -> None:
     """By the program that the timer runs; the host needs nothing of ours but that."""
     machine = _machine(tmp_path)
