@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def made(target: str) -> dict[str, Any]:
     said = sections(EXAMPLES[target])
     cloud = said["cluster"][SECTIONS[target]]
     del cloud["existing"]
-    cloud["made"] = MADE[target]
+    cloud["made"] = deepcopy(MADE[target])
     if target == "gke":
         del cloud["service_account"]
     return said
