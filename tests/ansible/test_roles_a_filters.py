@@ -239,11 +239,12 @@ MEMBER = _drive(fstype="linux_raid_member", label="host-1:rw-models", children=[
         ([MEMBER], ""),
         ([_drive(fstype="xfs", label="rw-models", mountpoints=["/models"])], ""),
         ([_drive(fstype="xfs", label="rw-models", mountpoints=["/srv"])], "is mounted at /srv"),
+        ([_drive(fstype="linux_raid_member", label="host-1:rw-models")], "of our array, which does not run"),
         ([], "are no drives"),
     ],
     ids=[
         "empty", "file-system", "partitions", "partition", "mounted", "array", "ours", "ours-alone", "ours-elsewhere",
-        "missing",
+        "ours-stopped", "missing",
     ],
 )  # fmt: skip
 def test_a_drive_that_holds_something_is_refused(found: list[dict[str, Any]], said: str) -> None:
@@ -271,3 +272,18 @@ def test_a_drive_more_than_the_array_has_is_refused() -> None:
 def test_a_file_system_is_made_once(found: list[dict[str, Any]], is_made: bool) -> None:
     """An array without a file system is half made."""
     assert drives.drives_are_ours(json.dumps({"blockdevices": found}), "rw-models") is is_made
+
+
+@pytest.mark.parametrize(
+    ("found", "array"),
+    [
+        ([MEMBER, MEMBER | {"path": "/dev/nvme1n1"}], "/dev/md127"),
+        ([MEMBER, _drive(path="/dev/nvme1n1")], ""),
+        ([_drive(), _drive(path="/dev/nvme1n1")], ""),
+        ([], ""),
+    ],
+    ids=["runs", "half", "empty", "gone"],
+)
+def test_an_array_is_known_by_its_members(found: list[dict[str, Any]], array: str) -> None:
+    """Whatever a boot called it: it is never made over one that runs."""
+    assert drives.array_of_drives(json.dumps({"blockdevices": found}), "rw-models") == array

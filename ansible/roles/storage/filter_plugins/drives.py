@@ -15,7 +15,7 @@ class FilterModule:
 
     def filters(self) -> dict[str, Callable[..., Any]]:
         """By name."""
-        return {"drive_faults": drive_faults, "drives_are_ours": drives_are_ours}
+        return {"drive_faults": drive_faults, "drives_are_ours": drives_are_ours, "array_of_drives": array_of_drives}
 
 
 def drive_faults(lsblk: str, devices: Iterable[str], label: str, path: str) -> list[str]:
@@ -47,6 +47,20 @@ def drives_are_ours(lsblk: str, label: str) -> bool:
     )
 
 
+def array_of_drives(lsblk: str, label: str) -> str:
+    """Path of our array that runs on all of them; empty: there is none.
+
+    It is known by its members, as the name below /dev/md that it was made with may be another after a boot.
+    """
+    found = _devices(lsblk)
+    arrays = [
+        {one["path"] for one in device.get("children") or []}
+        for device in found
+        if device.get("fstype") == "linux_raid_member" and _is_ours(device, label)
+    ]
+    return min(set.intersection(*arrays), default="") if found and len(arrays) == len(found) else ""
+
+
 def _devices(lsblk: str) -> list[Device]:
     return list(json.loads(lsblk or "{}").get("blockdevices", []))
 
@@ -62,6 +76,8 @@ def _faults(device: Device, label: str, path: str) -> Iterator[str]:
             yield f"{one['path']} has partitions" if one.get("pttype") else f"{one['path']} is a partition"
         elif one.get("fstype") and not _is_ours(one, label):
             yield f"{one['path']} has {one['fstype']}{_named(one)}"
+        elif one.get("fstype") == "linux_raid_member" and not one.get("children"):
+            yield f"{one['path']} is of our array, which does not run: mdadm --assemble --scan starts it"
 
 
 def _is_ours(one: Device, label: str) -> bool:
