@@ -50,7 +50,8 @@ def _machine(folder: Path, layer: str = "Ethernet") -> Sandbox:
     machine.write(f"{STATE}/modules.json", '["rdma_rxe"]')
     machine.write("usr/lib/systemd/system/systemd-networkd.service", "[Service]\nExecStart=/bin/true\n")
     for number in (0, 1):
-        machine.write(f"sys/class/net/rail{number}/mtu", "1500\n")
+        # More than InfiniBand needs: a file does not grow with what is set.
+        machine.write(f"sys/class/net/rail{number}/mtu", "4200\n" if layer == "InfiniBand" else "1500\n")
         if layer:
             _card(machine, number, layer)
     return machine
@@ -93,9 +94,6 @@ def _reboot(machine: Sandbox) -> None:
 def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path, variables: dict[str, Any], layer: str) -> None:
     """Check predicts exactly what the run changes; a second run after a reboot changes nothing, and nothing waits."""
     machine = _machine(tmp_path, layer)
-    if layer == "InfiniBand":
-        for number in (0, 1):
-            machine.write(f"sys/class/net/rail{number}/mtu", "4200\n")
     predicted = machine.play(ROLE, "--check", "--diff", **variables)
     done = machine.play(ROLE, **variables)
     assert (predicted.status, done.status) == (0, 0), predicted.failure + done.failure
@@ -105,6 +103,16 @@ def test_it_does_what_check_mode_says_and_then_nothing(tmp_path: Path, variables
     again = machine.play(ROLE, **variables)
     assert (again.status, again.changed) == (0, []), again.failure
     assert machine.read("run/railwright/reboot-due/rdma") == ""
+
+
+@pytest.mark.parametrize(("variables", "layer"), [(ROCE, "Ethernet"), (IB, "InfiniBand")], ids=["roce", "infiniband"])
+def test_a_run_that_is_killed_at_any_change_is_ended_by_the_next(
+    tmp_path: Path, variables: dict[str, Any], layer: str
+) -> None:
+    """Each run is killed after its first change, until one has nothing left to change; none of them fails."""
+    runs = _machine(tmp_path, layer).play_killed(ROLE, **variables)
+    assert [run.failure for run in runs if run.failure] == []
+    assert (runs[-1].status, runs[-1].changed) == (0, [])
 
 
 def test_a_rail_s_own_network_and_nobody_else_s(tmp_path: Path) -> None:
@@ -161,6 +169,15 @@ def test_rails_in_use_wait_for_a_drain(tmp_path: Path) -> None:
     assert drained.status == 0, drained.failure
     assert machine.read("run/railwright/drain-due/rdma") == ""
     assert len(machine.calls("mlnx_qos")) == 2
+
+
+def test_each_instance_of_the_subnet_manager_is_told_of_partitions(tmp_path: Path) -> None:
+    """Once, at a change: Debian's unit runs one for each port, and has no process of its own."""
+    machine = _machine(tmp_path, "InfiniBand")
+    runs = [machine.play(ROLE, **IB) for _ in range(2)]
+    assert [run.failure for run in runs] == ["", ""]
+    told = [call for call in machine.calls("systemctl") if "SIGHUP" in call]
+    assert told == ["systemctl kill --signal=SIGHUP opensm*.service"]
 
 
 @pytest.mark.parametrize(
