@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +11,9 @@ import openai
 import pytest
 
 from lab.cluster.lab import Lab
-from tests.lab.living_lab import Change, changed_stack, client, eventually, get, serving_lab
+from runbooks.lib.traffic import LengthSpread, Profile, Report, Segment, TrafficRun, Verdict, tenants_of
+from runbooks.lib.traffic.options import gateway_of
+from tests.lab.living_lab import Change, changed_stack, client, eventually, get, kubectl, serving_lab
 from tests.lab.traffic import Traffic, stream_to_the_end, streaming
 
 LEAST = 20
@@ -18,6 +21,15 @@ LEAST = 20
 
 LONG = 1500
 """Length of answers (tokens) that are open for seconds, so that some are when the gateway's pods change."""
+
+STREAMS = 32
+"""Answers at a time (count), all that a replica takes: each token of one then waits for a token of all the others."""
+
+PACED = 2000
+"""Length of answers (tokens) that tell how fast the engine is with so many."""
+
+MINUTE = 65.0
+"""Aim for answers of a minute (s); the longer they get the slower they go, and the gateway ends them after four."""
 
 Apply = Callable[[Change], None]
 
@@ -135,3 +147,51 @@ def test_the_way_back_is_awaited_too(lab: Lab, apply: Apply) -> None:
         assert after
         assert not before & after
     assert_no_loss(traffic)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+def test_in_flight_answers_are_lost_when_a_pod_is_deleted(lab: Lab, apply: Apply) -> None:
+    """vllm#24885, aibrix#553, llm-d#927: answers of a minute end whole though their pod is deleted as they begin."""
+
+    def long_answers(spec: dict[str, Any]) -> None:
+        # Room for a minute at a few ms per token; two CPUs would read a prompt of that length for minutes at the start.
+        spec["models"]["tiny"].update(max_model_len=32_768, first_prompt=0)
+        spec["gateway"].update(longest_answer="4m", drain="4m")
+
+    apply(long_answers)
+    eventually(lambda: longest_context("tiny") == "32768", seconds=60)
+    paced = TrafficRun(at_once(PACED)).start().stop_when_over()
+    assert_whole(paced)
+    tokens = math.ceil(PACED * MINUTE / max(sample.whole for sample in paced.samples))
+    (pod,) = ready_pods(lab, "tiny")
+    with TrafficRun(at_once(tokens)) as traffic:
+        eventually(lambda: traffic.snapshot().open == STREAMS, seconds=30)
+        kubectl(lab, "delete", "pod", pod, "--namespace=models", "--wait=false")
+        assert pod not in ready_pods(lab, "tiny")
+        assert traffic.snapshot().open == STREAMS, "answers have ended before their pod was deleted"
+    report = traffic.report()
+    assert_whole(report)
+    assert min(sample.whole for sample in report.samples) >= 60, f"{tokens} tokens took less than a minute"
+    eventually(lambda: pod not in kubectl(lab, "get", "pods", "--namespace=models"))
+    eventually(lambda: is_answered("tiny"))
+
+
+def at_once(tokens: int) -> Profile:
+    """Streams that begin within a second, each of so many tokens."""
+    return Profile(
+        url=gateway_of("lab"),
+        models={"tiny": 1.0},
+        segments=(Segment(rate=STREAMS, seconds=1),),
+        arrivals="constant",
+        tenants=tenants_of("lab", ["research"]),
+        output=LengthSpread.of(str(tokens)),
+        exact=True,
+        timeout_seconds=230,
+        gap_seconds=None,
+    )
+
+
+def assert_whole(report: Report) -> None:
+    """Every stream came to its end with all its tokens, none twice."""
+    assert report.counts[Verdict.OK] == STREAMS == report.sent, [sample.reason for sample in report.failures]
