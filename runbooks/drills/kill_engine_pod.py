@@ -17,11 +17,13 @@ class KillEnginePod(DeletePod, EngineFault):
     Answers that the pod is writing are cut: a stream cannot move to another replica. A few requests that reach the
     engine while it ends without a drain get its 500, which is not asked again elsewhere: a request that kills an
     engine must not be handed to the next one.
+
+    Its successor may be ready before anyone looks: the runbook has to name the pod that went, not the lack.
     """
 
     is_short: ClassVar[bool] = True
     expects: ClassVar[Expects | None] = Expects(
-        "EngineDown", SOON, "serving/recover_engine", "starting|not ready|missing"
+        "EngineDown", SOON, "serving/recover_engine", "pod models/{target} (ended|is on its way out)"
     )
     during: ClassVar[Holds] = Holds(cut=3, lost=6)
     may: ClassVar[Mapping[str, str]] = {**FAILING, **SLOW, **STARTS}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FINDINGS = "findings"
 """Fact under which a step of a diagnosis leaves what it found."""
 
-NO_FAULT = ("change", "old change", "drift", "departed", "restarted", "leaving", "starting", "tenant", "gone")
+NO_FAULT = ("change", "old change", "drift", "departed", "new", "restarted", "leaving", "starting", "tenant", "gone")
 """Kinds of findings that explain a fault and are none by themselves: what they offer waits for a fault."""
 
 

@@ -53,7 +53,10 @@ def states(ctx: Context, found: Sequence[Pod], *, budget: timedelta) -> list[Fin
 
 
 def departed(ctx: Context, namespace: str, name: str, live: Sequence[Pod]) -> list[Finding]:
-    """Pods of a Deployment that ended lately and are gone or going."""
+    """Pods of a Deployment that ended lately and are gone or going, and those that serve in their stead.
+
+    A fault that healed before anyone looked leaves these traces and no other.
+    """
     there = {pod.name for pod in live if not pod.deleting}
     told: dict[str, Event] = {}
     for event in clients.of(ctx).kube.events.recent(namespace, within=pods.RECENT):
@@ -61,7 +64,14 @@ def departed(ctx: Context, namespace: str, name: str, live: Sequence[Pod]) -> li
         of_ours = event.kind == "Pod" and event.name.rsplit("-", 2)[0] == name
         if of_ours and event.reason in GONE and event.name not in there:
             told.setdefault(event.name, event)
-    return [
+    gone = [
         Finding("departed", f"pod {namespace}/{pod} ended ({event.reason}: {event.message})", event.at, (), pod)
         for pod, event in told.items()
     ]
+    return gone + [_new(pod) for pod in live if gone and pod.ready and datetime.now(UTC) - pod.created <= pods.RECENT]
+
+
+def _new(pod: Pod) -> Finding:
+    ready = pod.conditions.get("Ready")
+    said = f"pod {pod} is new, made {pod.created:%Y-%m-%d %H:%M:%S} UTC, and ready"
+    return Finding("new", said, ready.since if ready is not None else None, (), pod.name)

@@ -31,9 +31,10 @@ def ask(ctx: Context, expects: Expects, labels: Mapping[str, str]) -> Outcome:
     said = [f"{item.title}: {item.said}" for item in result.steps]
     if result.exit is not Exit.DONE:
         return Outcome.fail(f"{expects.runbook} ended with {result.exit.name}: {result.said}", diagnosis=said)
-    line = next((line for line in said if re.search(expects.finds, line, re.IGNORECASE)), None)
+    pattern = expects.pattern(ctx.targets[0].name)
+    line = next((line for line in said if re.search(pattern, line, re.IGNORECASE)), None)
     if line is None:
         return Outcome.fail(
-            f"{expects.runbook} does not name the fault: nothing in it matches {expects.finds!r}", diagnosis=said
+            f"{expects.runbook} does not name the fault: nothing in it matches {pattern!r}", diagnosis=said
         )
     return Outcome.ok(line, diagnosis=said, offers=[offer.command for offer in result.offers])

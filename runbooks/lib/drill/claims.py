@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -76,7 +77,10 @@ class Expects:
     runbook: str
     """Command, such as ``serving/recover_engine``."""
     finds: str
-    """Regular expression that its diagnosis must contain: it must name the fault, not only end well."""
+    """Regular expression that its diagnosis must contain: it must name the fault, not only end well.
+
+    ``{target}`` stands for the name of what the drill broke.
+    """
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that the alert must carry."""
     also: tuple[str, ...] = ()
@@ -88,6 +92,10 @@ class Expects:
     def alerts(self) -> tuple[str, ...]:
         """All alerts that must fire, first the one that is answered."""
         return (self.alert, *self.also)
+
+    def pattern(self, target: str) -> str:
+        """The regular expression for a fault of the target."""
+        return self.finds.replace("{target}", re.escape(target))
 
 
 @dataclass(frozen=True)

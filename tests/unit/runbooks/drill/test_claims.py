@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from infra.errors import CheckError
-from runbooks.lib.drill.claims import Holds, Left
+from runbooks.lib.drill.claims import Expects, Holds, Left
 from runbooks.lib.drill.health import PATIENCE, abort_if
 from runbooks.lib.traffic import Figures, Verdict
 
@@ -72,3 +74,11 @@ def test_a_drill_is_broken_off_when_clients_suffer_more_than_claimed(
             abort_if(holds, _figures(**counts))
     else:
         abort_if(holds, _figures(**counts))
+
+
+def test_an_answer_must_name_what_was_broken() -> None:
+    """Another pod that ended is not the one that the drill took."""
+    pattern = Expects("EngineDown", timedelta(seconds=9), "serving/recover_engine", "pod models/{target} ended").pattern
+    said = "what is wrong: pod models/tiny-7f-aaaaa ended (Killing)"
+    assert re.search(pattern("tiny-7f-aaaaa"), said)
+    assert not re.search(pattern("tiny-7f-bbbbb"), said)

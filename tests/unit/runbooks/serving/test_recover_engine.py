@@ -84,6 +84,15 @@ def test_each_fault_is_named_and_answered(case: str, tmp_path: Path) -> None:
     assert (result.exit, offered(result)) == (Exit.DONE, offers)
 
 
+def test_a_fault_that_healed_before_anyone_looked_is_still_named(tmp_path: Path) -> None:
+    """A pod was deleted and its successor was ready in 20 s: all replicas serve, and the alert still fires."""
+    killed = event("Killing", f"{TINY[:-5]}gone1", "Stopping container engine", ago=40)
+    result = World(Cluster(pods_there=[pod(age=40)], events_there=[killed])).run(RecoverEngine, tmp_path, model="tiny")
+    assert f"pod models/{killed.name} ended (Killing: Stopping container engine), since" in said(result)
+    assert f"pod models/{TINY} is new, made " in said(result)
+    assert (result.exit, offered(result)) == (Exit.DONE, {"silence"})
+
+
 def test_a_healthy_model_offers_nothing(tmp_path: Path) -> None:
     """Nothing found, nothing to do."""
     result = World().run(RecoverEngine, tmp_path, model="tiny")
