@@ -151,7 +151,20 @@ class StreamedAnswer:
             return f"the server broke off: {self.failure}"
         if self.finish in UNFINISHED:
             return f"the server broke off with finish_reason {self.finish!r}"
-        return "" if self.is_done else f"the stream ended after {self.tokens} tokens without [DONE]"
+        if not self.is_done:
+            return f"the stream ended after {self.tokens} tokens without [DONE]"
+        return f"the server broke off after {self.tokens} tokens, without a finish_reason" if self._gave_up else ""
+
+    @property
+    def _gave_up(self) -> bool:
+        """Whether a stream closed in good order, short of its end: so vLLM 0.32 ends what it writes when it is killed.
+
+        With all its tokens there, or with a usage that counts others, the finish_reason got lost on the way: wrong.
+        """
+        counted = self.usage.get("completion_tokens")
+        if self.finish or not isinstance(counted, int) or counted >= self.wish.max_tokens:
+            return False
+        return counted == self.tokens if self.is_numbered else counted >= self.tokens
 
     def wrong(self) -> str:
         """What does not agree in an answer that got to its end; empty if all does."""

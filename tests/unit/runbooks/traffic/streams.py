@@ -66,6 +66,12 @@ def _finish(reason: str | None) -> Fault:
 
 ERROR = {"error": {"message": "EngineCore died", "type": "InternalServerError", "param": None, "code": 500}}
 
+
+def _given_up(events: list[Event]) -> list[Event]:
+    """As vLLM closes a stream when it is killed: no error, no finish_reason."""
+    return [*events[:4], usage(3), DONE]
+
+
 FAULTS: dict[str, tuple[str, str, Fault]] = {
     "none": ("ok", "", lambda e: e),
     "ends in the middle": ("cut", "without [DONE]", lambda e: e[:3]),
@@ -73,6 +79,7 @@ FAULTS: dict[str, tuple[str, str, Fault]] = {
     "no [DONE]": ("cut", "without [DONE]", lambda e: e[:-1]),
     "error object, then [DONE]": ("cut", "EngineCore died", lambda e: [*e[:3], ERROR, DONE]),
     "error as a string": ("cut", "broke off", lambda e: [*e[:3], {"error": "boom"}, DONE]),
+    "[DONE] and usage before its end": ("cut", "after 3 tokens, without a finish_reason", _given_up),
     "finish_reason abort": ("cut", "'abort'", _finish("abort")),
     "[DONE] twice": ("wrong", "[DONE] came twice", lambda e: [*e, DONE]),
     "a token after [DONE]": ("wrong", "after [DONE]", lambda e: [*e, chunk(7)]),
